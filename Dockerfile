@@ -23,7 +23,7 @@ RUN uv sync --frozen --no-dev --extra server --no-editable
 
 FROM python:3.11-slim-bookworm
 LABEL org.opencontainers.image.title="Headgate" \
-      org.opencontainers.image.description="Every workload gets a place, or a reason why not."
+      org.opencontainers.image.description="Every workload is admitted, or has a reason why not."
 RUN groupadd --system --gid 10001 headgate \
     && useradd --system --uid 10001 --gid headgate --home-dir /srv/headgate headgate
 WORKDIR /srv/headgate

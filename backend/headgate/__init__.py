@@ -1,1 +1,1 @@
-"""Headgate: every workload gets a place, or a reason why not."""
+"""Headgate: every workload is admitted, or has a reason why not."""

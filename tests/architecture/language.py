@@ -3,7 +3,9 @@
 Names: one public type name has one definition in domain, application and adapters together; no
 definition or module is named by a pronoun for persons, constants are not `MOST_` or `LONGEST_`, and
 modules are nouns. Texts: docstrings, comments and what users read do not speak of workloads, queues
-and hosts as of persons; `who` and `whose` are right where a sentence names a person.
+and hosts as of persons; `who` and `whose` are right where a sentence names a person. Strings: what
+the page shows, and what the product's texts and documents say, has the field's word where there is
+one, not a phrase around it.
 """
 
 import ast
@@ -17,7 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.architecture.sources import BACKEND, ROOT, files, shown, tree
+from tests.architecture.page_strings import page_strings
+from tests.architecture.sources import BACKEND, ROOT, WORKERS, files, shown, tree
 
 PRONOUN = re.compile(
     r"who|whom|whose|whoever|somebody|someone|nobody|everybody|everyone|anybody|anyone"
@@ -43,6 +46,28 @@ NOUNS_IN_ING = {
     "settling": "the settling of a simulation until it is quiescent",
 }
 """Modules and packages in `-ing` that are nouns of the field, with the reason."""
+
+PHRASES = {
+    r"in the way": "constraint, pending reason",
+    r"(?:had|have|has) to (?:go|leave)": "evicted, preempted",
+    r"mak(?:e|es|ing) (?:more )?room|made room": "preempt, free capacity",
+    r"by (?:it|them)sel(?:f|ves)": "automatically, individually",
+    r"back(?:s|ed|ing) off": "retrying, backoff",
+    r"fares?": "is affected",
+    r"clinic|inbox": "stuck workloads, needs attention",
+    r"in vain": "inadmissible",
+    r"tak(?:e[sn]?|ing) (?:\w+ )?back": "undo, roll back, reclaim",
+    r"try(?:ing)? (?:\w+ )?out|tri(?:ed|es) out": "simulate",
+    r"in earnest": "apply",
+    r"would help": "remedy, how to unblock",
+    r"hardly meant": "warning, likely mistake",
+    r"ask(?:ed)? to leave|made (?:\w+ )?leave": "eviction requested, preempted",
+    r"colou?red in|colours?|coloured": "color",
+    r"room elsewhere|no room": "capacity",
+    r"looked at": "evaluated, considered",
+}
+"""Phrases that stand around a term of the field, with the terms to write instead."""
+PHRASE = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b", re.IGNORECASE)
 
 ONE_DEFINITION = tuple(BACKEND / layer for layer in ("domain", "application", "adapters"))
 OF_THE_LANGUAGE = frozenset({"tests/architecture/language.py"})
@@ -124,6 +149,41 @@ def refused_texts(texts: Iterable[Text]) -> list[str]:
     return found
 
 
+def refused_phrases(texts: Iterable[Text]) -> list[str]:
+    """Every text with a phrase for which the field has a term, with that term."""
+    return [
+        f"{shown(path)}:{line}: {found.group()}: write {term_for(found.group())}"
+        for path, line, text in texts
+        for found in PHRASE.finditer(" ".join(text.split()))
+    ]
+
+
+def term_for(phrase: str) -> str:
+    """The terms to write instead of a refused phrase."""
+    return next(terms for one, terms in PHRASES.items() if re.fullmatch(one, phrase, re.IGNORECASE))
+
+
+def strings_in(path: Path) -> Iterator[Text]:
+    """What people read of a product's file: strings of the page, strings of Python, paragraphs."""
+    if path.suffix in {".ts", ".tsx"}:
+        for string in page_strings(path.read_text()):
+            yield Text(path, string.line, string.text)
+    elif path.suffix == ".py":
+        yield from literals_in(path)
+    else:
+        yield from other_texts(path)
+
+
+def is_read_by_people(path: Path) -> bool:
+    """Whether a file is the page's, the product's or a document, and not a test or a record."""
+    name = shown(path)
+    if path.suffix in {".ts", ".tsx"}:
+        return name.startswith("frontend/src/") and ".test." not in path.name
+    if path.suffix == ".py":
+        return path.is_relative_to(BACKEND) or path.is_relative_to(WORKERS)
+    return name.startswith("docs/") or path.name == "README.md"
+
+
 def has_pronoun(words: Iterable[str]) -> bool:
     """Whether a pronoun for persons is among the words."""
     return any(map(PRONOUN.fullmatch, words))
@@ -177,11 +237,7 @@ def texts_in(path: Path) -> Iterator[Text]:
 
 def python_texts(path: Path) -> Iterator[Text]:
     """Each string literal of some words, f-strings by their constant parts, and each comment."""
-    for node in nodes(path):
-        if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-            continue
-        if len(node.value.split()) >= WORDS_OF_A_TEXT:
-            yield Text(path, node.lineno, node.value)
+    yield from literals_in(path)
     source = path.read_text()
     if not ANY_PRONOUN.search(source):
         # Nothing can be refused, so that the lines with a comment are only counted.
@@ -192,6 +248,15 @@ def python_texts(path: Path) -> Iterator[Text]:
     for found in tokenize.generate_tokens(io.StringIO(source).readline):
         if found.type == tokenize.COMMENT:
             yield Text(path, found.start[0], found.string)
+
+
+def literals_in(path: Path) -> Iterator[Text]:
+    """Each string literal of some words, docstrings too; f-strings by their constant parts."""
+    for node in nodes(path):
+        if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            continue
+        if len(node.value.split()) >= WORDS_OF_A_TEXT:
+            yield Text(path, node.lineno, node.value)
 
 
 def other_texts(path: Path) -> Iterator[Text]:
@@ -217,26 +282,38 @@ def sources(prefixes: Iterable[str] = ()) -> list[Path]:
     ]
 
 
-def refused(paths: list[Path]) -> tuple[int, int, list[str]]:
-    """How many names and texts were read, and every one that breaks a rule."""
+class Counted(NamedTuple):
+    """How many names, texts and strings were read, and every one that breaks a rule."""
+
+    names: int
+    texts: int
+    strings: int
+    refused: list[str]
+
+
+def refused(paths: list[Path]) -> Counted:
+    """What breaks a rule in files, with how much was read of them."""
     python = [path for path in paths if path.suffix == ".py"]
     names = [name for path in python for name in names_in(path)]
     texts = [text for path in paths for text in texts_in(path)]
+    strings = [text for path in paths if is_read_by_people(path) for text in strings_in(path)]
     found = [
         *defined_twice(paths),
         *refused_modules(paths),
         *refused_names(names),
         *refused_texts(texts),
+        *refused_phrases(strings),
     ]
-    return len(names), len(texts), found
+    return Counted(len(names), len(texts), len(strings), found)
 
 
 def main(prefixes: list[str]) -> int:
     """Print what is refused and the counts; 1 if anything is."""
-    names, texts, found = refused(sources(prefixes))
+    names, texts, strings, found = refused(sources(prefixes))
     for line in found:
         sys.stdout.write(f"{line}\n")
-    sys.stdout.write(f"names {names}, texts {texts}, refused {len(found)}\n")
+    counts = f"names {names}, texts {texts}, strings {strings}, refused {len(found)}"
+    sys.stdout.write(f"{counts}\n")
     return 1 if found else 0
 
 

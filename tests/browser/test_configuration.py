@@ -43,12 +43,12 @@ def test_an_admin_changes_a_quota_and_undoes_it(screen: Screen, client: Headgate
     before = editor.input_value()
 
     editor.fill(before.replace('nominalQuota: "4"', "nominalQuota: many"))
-    expect(page.get_by_text("Breaks a rule")).to_be_visible()
-    broken = page.get_by_role("listitem").filter(has_text="Breaks a rule")
+    expect(page.get_by_text("Error", exact=True)).to_be_visible()
+    broken = page.get_by_role("listitem").filter(has_text="Error")
     broken.get_by_role("button", name="Line").click()
     selected = editor.evaluate("it => it.value.slice(it.selectionStart, it.selectionEnd)")
     assert "many" in selected
-    apply = page.get_by_role("button", name="Preview and apply")
+    apply = page.get_by_role("button", name="Preview changes")
     expect(apply).to_have_attribute("aria-disabled", "true")
 
     editor.fill(before.replace('nominalQuota: "4"', 'nominalQuota: "2"'))
@@ -61,12 +61,12 @@ def test_an_admin_changes_a_quota_and_undoes_it(screen: Screen, client: Headgate
     expect(page.get_by_text("1 applied")).to_be_visible()
     expect(editor).to_have_value(re.compile('nominalQuota: "2"'))
 
-    page.get_by_role("link", name="History and revert").click()
-    expect(page.get_by_role("heading", level=1, name="Configuration history")).to_be_visible()
+    page.get_by_role("link", name="Change history").click()
+    expect(page.get_by_role("heading", level=1, name="Change history")).to_be_visible()
     expect(page.get_by_text("ticket 4711")).to_be_visible()
-    page.get_by_role("button", name="Make it again what it was then").last.click()
+    page.get_by_role("button", name="Roll back to this revision").last.click()
     dialog.get_by_label("Reason").fill("back")
-    dialog.get_by_role("button", name="Make it so").click()
+    dialog.get_by_role("button", name="Roll back").click()
     expect(page.get_by_text("is again as it was")).to_be_visible()
     screen.open(HERE, "Configuration")
     expect(editor).to_have_value(re.compile('nominalQuota: "4"'))
@@ -81,7 +81,7 @@ def test_likely_mistakes_are_reported_at_their_line(screen: Screen) -> None:
     )
 
     expect(screen.page.get_by_text("1 would be created")).to_be_visible()
-    expect(screen.page.get_by_text("Hardly meant").first).to_be_visible()
+    expect(screen.page.get_by_text("Warning", exact=True).first).to_be_visible()
 
 
 def test_a_concurrent_change_is_not_overwritten(screen: Screen, client: HeadgateClient) -> None:
@@ -96,8 +96,8 @@ def test_a_concurrent_change_is_not_overwritten(screen: Screen, client: Headgate
         b"metadata: {name: both, labels: {a: b}}}"
     )
 
-    expect(page.get_by_text("It has changed since you began")).to_be_visible()
-    page.get_by_role("button", name="Start anew").click()
+    expect(page.get_by_text("The object changed on the server")).to_be_visible()
+    page.get_by_role("button", name="Discard changes").click()
     expect(editor).to_have_value(re.compile("labels"))
     _forgive_checks(screen)
 
@@ -115,10 +115,10 @@ def test_changes_merge_with_a_concurrent_change_of_other_fields(
     labelled = cohort % ", labels: {a: b}"
     client.apply(f"{{{labelled}, spec: {{fairSharing: {{weight: '2'}}}}}}".encode())
 
-    page.get_by_role("button", name="Lay my changes over what it is now").click()
+    page.get_by_role("button", name="Rebase my changes").click()
     expect(editor).to_have_value(re.compile("a: b"))
     expect(editor).to_have_value(re.compile("weight: '3'"))
-    page.get_by_role("button", name="Preview and apply").click()
+    page.get_by_role("button", name="Preview changes").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Reason").fill("both are meant")
     dialog.get_by_role("button", name="Apply").click()
@@ -134,7 +134,7 @@ def test_nothing_is_configured_in_the_past(screen: Screen, client: HeadgateClien
     editor = screen.page.get_by_role("textbox", name="Manifests")
     expect(editor).to_have_value(re.compile("nominalQuota"))
     expect(editor).not_to_be_editable()
-    expect(screen.page.get_by_role("button", name="Preview and apply")).to_have_attribute(
+    expect(screen.page.get_by_role("button", name="Preview changes")).to_have_attribute(
         "aria-disabled", "true"
     )
 
@@ -142,7 +142,7 @@ def test_nothing_is_configured_in_the_past(screen: Screen, client: HeadgateClien
 def test_a_backtest_runs_and_shows_its_result(screen: Screen, work: int) -> None:
     page = screen.page
     screen.open("/backtests", "Backtests")
-    page.get_by_label("From (position or time)").fill(str(work))
+    page.get_by_label("From (revision or timestamp)").fill(str(work))
     page.get_by_role("button", name="Run backtest").click()
 
     expect(page.get_by_role("heading", level=1, name="Backtest", exact=True)).to_be_visible()

@@ -119,7 +119,7 @@ def test_victims_of_a_gang_save_a_checkpoint_before_they_stop(
 ) -> None:
     page = screen.page
     screen.open("/preemptions?clusterQueue=lab", "Preemptions")
-    expect(page.get_by_text("Nothing of this kind")).to_be_visible()
+    expect(page.get_by_text("No matching preemptions")).to_be_visible()
     client.submit_batch([a_workload("gang", 4, priority=100)])
 
     # The round is in the ledger as soon as it is decided, and its page follows it to the start.
@@ -130,13 +130,13 @@ def test_victims_of_a_gang_save_a_checkpoint_before_they_stop(
     victims = page.get_by_role("region", name="Victims")
     for victim in VICTIMS:
         line = victims.get_by_role("row").filter(has_text=victim)
-        expect(line).to_contain_text("lower priority in the same queue")
-        expect(line).to_contain_text("Saving its work")
+        expect(line).to_contain_text("lower priority in the same ClusterQueue")
+        expect(line).to_contain_text("Checkpointing")
         expect(line).to_contain_text(f"by {HANDLER}")
     expect(victims).to_contain_text("checkpoint is saved")
-    admitted = page.get_by_text("The preemptor was admitted after")
+    admitted = page.get_by_text("Preemptor admitted after")
     expect(admitted).to_be_visible(timeout=SECONDS * 1_000)
-    expect(victims.get_by_text("Gone", exact=True)).to_have_count(2)
+    expect(victims.get_by_text("Stopped", exact=True)).to_have_count(2)
     assert screen.serious_violations() == []
     becomes(client, "gang", "Running")
 
@@ -151,7 +151,7 @@ def test_victims_of_a_gang_save_a_checkpoint_before_they_stop(
         ]
         screen.open(f"/workloads/{victim}", victim)
         expect(
-            page.get_by_text("once: Preempted (lower priority in the same queue)")
+            page.get_by_text("once: Preempted (lower priority in the same ClusterQueue)")
         ).to_be_visible()
         expect(page.get_by_text("2 CPU (bench) requested").first).to_be_visible()
         expect(page.get_by_text("Preempted by lab/gang").first).to_be_visible()

@@ -12,7 +12,13 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize(
     ("key", "title"),
-    [("q", "Queues"), ("w", "Workloads"), ("t", "Topology"), ("p", "Preemptions"), ("e", "Events")],
+    [
+        ("q", "Queues"),
+        ("w", "Workloads"),
+        ("t", "Topology"),
+        ("p", "Preemptions"),
+        ("e", "Event log"),
+    ],
 )
 def test_g_and_a_letter_go_to_a_page(screen: Screen, key: str, title: str) -> None:
     screen.page.keyboard.press("g")
@@ -50,7 +56,7 @@ def test_the_palette_finds_a_queue_by_name(screen: Screen) -> None:
 
 def test_the_question_mark_shows_all_commands(screen: Screen) -> None:
     screen.page.keyboard.press("?")
-    expect(screen.page.get_by_role("dialog", name="Keyboard commands")).to_be_visible()
+    expect(screen.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     screen.page.keyboard.press("Escape")
     expect(screen.page.get_by_role("dialog")).to_have_count(0)
 

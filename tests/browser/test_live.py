@@ -90,11 +90,11 @@ def test_many_are_held_at_once_with_a_result_for_each(
     client.act(f"/v1/namespaces/{NAMESPACE}/workloads/bulk-0/hold", {"reason": "already"})
     screen.open("/workloads?name=bulk", "Workloads")
     expect(screen.row("bulk-0")).to_contain_text("On hold")
-    screen.page.get_by_role("checkbox", name="Choose all that are loaded").check()
+    screen.page.get_by_role("checkbox", name="Select all loaded rows").check()
     screen.page.get_by_role("button", name="Hold", exact=True).click()
     dialog = screen.page.get_by_role("dialog")
     expect(dialog).to_contain_text("2 of 3 will be changed")
-    expect(dialog).to_contain_text("It is held already.")
+    expect(dialog).to_contain_text("Already on hold")
     dialog.get_by_label("Reason").fill("all of them")
     dialog.get_by_role("button", name="Hold", exact=True).click()
     for number in range(3):
@@ -130,11 +130,11 @@ def test_a_page_that_could_not_be_fetched_leaves_the_frame_and_comes_by_itself(
     screen.page.context.set_offline(True)
     expect(screen.freshness).not_to_have_attribute("data-link", "connected")
     pages = screen.page.get_by_role("navigation", name="Pages")
-    pages.get_by_role("link", name="Cycles").click()
-    expect(screen.page.get_by_role("alert")).to_contain_text("The server cannot be reached")
+    pages.get_by_role("link", name="Scheduling cycles").click()
+    expect(screen.page.get_by_role("alert")).to_contain_text("Can't reach the server")
     expect(pages).to_be_visible()
     screen.page.context.set_offline(False)
-    expect(screen.page.get_by_role("heading", level=1, name="Cycles")).to_be_visible()
+    expect(screen.page.get_by_role("heading", level=1, name="Scheduling cycles")).to_be_visible()
     # The browser and the router report what did not get through.
     screen.complaints.clear()
 

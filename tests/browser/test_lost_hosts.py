@@ -120,7 +120,7 @@ def test_a_gang_that_loses_a_host_is_placed_beside_the_others(
     screen.open("/topology?host=host-1", "Topology")
     lost = screen.page.get_by_role("complementary", name="Host host-1")
     expect(lost.get_by_text("Not ready", exact=True)).to_be_visible()
-    expect(lost.get_by_text("No workload of ours runs here")).to_be_visible()
+    expect(lost.get_by_text("No workloads on this host")).to_be_visible()
     screen.open("/topology?host=host-3", "Topology")
     heir = screen.page.get_by_role("complementary", name="Host host-3")
     expect(heir.get_by_role("link", name=f"{NAMESPACE}/moved-gang")).to_be_visible()
@@ -145,7 +145,7 @@ def test_a_gang_for_which_no_host_is_left_is_evicted_with_the_reason(
     wait_until(lambda: phase_of(client, "lost-gang") == "Pending", "the gang waits again")
     screen.open(page, f"{NAMESPACE}/lost-gang")
     screen.open(f"/topology?near={NAMESPACE}/lost-gang", "Topology")
-    near = screen.page.get_by_role("region", name="Where does it nearly fit?")
+    near = screen.page.get_by_role("region", name="Find nearest fit")
     expect(near.get_by_text("1 of 2 pods fit, 1 short")).to_be_visible()
     expect(screen.page.get_by_role("button", name="host-1: ")).to_have_accessible_name(
         "host-1: 0 of 4 GPU used, 0 free, not ready"

@@ -24,7 +24,7 @@ PAGES = {
     "/workloads/team-a/shown?view=logs": "team-a/shown",
     f"/topology?host={HOSTS[0]}": "Topology",
     "/preemptions": "Preemptions",
-    "/events": "Events",
+    "/events": "Event log",
 }
 # Six pages of different parts; the nightly run looks at all, and tests of other pages at theirs.
 INSPECTED = list(PAGES) if is_full_depth() else list(PAGES)[::2]
@@ -74,7 +74,7 @@ def test_the_map_shows_a_host_and_takes_it_out_of_use(
 
 
 def test_a_range_drawn_over_the_histogram_narrows_the_log(screen: Screen) -> None:
-    screen.open("/events", "Events")
+    screen.open("/events", "Event log")
     everything = screen.page.get_by_role("grid").get_attribute("aria-rowcount")
     plot = screen.page.get_by_role("figure").locator("div").first
     box = plot.bounding_box()
@@ -86,13 +86,13 @@ def test_a_range_drawn_over_the_histogram_narrows_the_log(screen: Screen) -> Non
     screen.page.mouse.up()
     expect(screen.page.get_by_text("No event matches")).to_be_visible()
     assert "since=" in screen.page.url
-    screen.page.get_by_role("button", name="Clear the range").click()
+    screen.page.get_by_role("button", name="Clear time range").click()
     expect(screen.page.get_by_role("grid")).to_have_attribute("aria-rowcount", str(everything))
 
 
 def test_a_page_that_does_not_exist_leads_back(screen: Screen) -> None:
     screen.page.goto(f"{screen.url}/nowhere")
-    expect(screen.page.get_by_text("There is no such page")).to_be_visible()
+    expect(screen.page.get_by_text("Page not found")).to_be_visible()
 
 
 def test_a_workload_that_does_not_exist_says_so(screen: Screen) -> None:

@@ -158,9 +158,9 @@ def test_story_2_a_workload_that_never_starts_backs_off_and_is_given_up(
     expect(panel.get_by_text("1 of 1 requeues")).to_be_visible()
     screen.page.keyboard.press("Escape")
     screen.page.keyboard.press("x")
-    choose(screen, "Try now", "the image is there by now")
+    choose(screen, "Retry now", "the image is there by now")
     until(lambda: bool(found(client, "no-image", "Inactive")), client, "no-image", "the end")
-    expect(row.get_by_text("Too many requeues")).to_be_visible()
+    expect(row.get_by_text("Requeue limit exceeded")).to_be_visible()
 
 
 def choose(screen: Screen, verb: str, reason: str) -> None:
@@ -169,7 +169,7 @@ def choose(screen: Screen, verb: str, reason: str) -> None:
     dialog = screen.page.get_by_role("dialog")
     dialog.get_by_label("Reason").fill(reason)
     dialog.get_by_role("button", name=f"{verb} 1").click()
-    expect(dialog.get_by_text("1 done, 0 left as they are")).to_be_visible()
+    expect(dialog.get_by_text("1 succeeded, 0 skipped")).to_be_visible()
     dialog.get_by_role("button", name="Close").last.click()
 
 
@@ -189,14 +189,14 @@ def test_story_3_an_admin_reactivates_fifty_workloads_at_once(
     apply(client, patient[1:2])
 
     screen.open("/needs-attention?name=fifty-&cause=RequeuingLimitExceeded", "Needs attention")
-    screen.page.get_by_role("button", name=f"Choose all {MANY}").click()
+    screen.page.get_by_role("button", name=f"Select all {MANY}").click()
     screen.page.get_by_role("button", name="Activate", exact=True).click()
     dialog = screen.page.get_by_role("dialog", name=f"Activate {MANY} workloads")
     expect(dialog.get_by_text(f"{MANY} of {MANY} will be changed")).to_be_visible()
     expect(items_of(dialog).first).to_contain_text("Fits in ClusterQueue story-3")
     dialog.get_by_label("Reason").fill("spot capacity is back")
     dialog.get_by_role("button", name=f"Activate {MANY}").click()
-    expect(dialog.get_by_text(f"{MANY} done, 0 left as they are")).to_be_visible()
+    expect(dialog.get_by_text(f"{MANY} succeeded, 0 skipped")).to_be_visible()
     dialog.get_by_role("button", name="Close").last.click()
 
     expect(screen.page.get_by_text("No workloads match")).to_be_visible()
@@ -215,24 +215,24 @@ def test_a_batch_is_undone_for_workloads_without_later_changes(
     for name in ("moved", "still"):
         client.act(f"{path}{name}/deactivate", {"reason": "wrong data"})
     screen.open("/needs-attention?name=pair-", "Needs attention")
-    screen.page.get_by_role("button", name="Choose all 2").click()
+    screen.page.get_by_role("button", name="Select all 2").click()
     screen.page.get_by_role("button", name="Activate", exact=True).click()
     dialog = screen.page.get_by_role("dialog")
     dialog.get_by_label("Reason").fill("data is right again")
     dialog.get_by_role("button", name="Activate 2").click()
-    expect(dialog.get_by_text("2 done, 0 left as they are")).to_be_visible()
+    expect(dialog.get_by_text("2 succeeded, 0 skipped")).to_be_visible()
     client.act(f"{path}moved/deactivate", {"reason": "not yet"})
-    dialog.get_by_role("button", name="Take it back").click()
-    expect(dialog.get_by_text("1 of 2 can still be taken back")).to_be_visible()
+    dialog.get_by_role("button", name="Undo").click()
+    expect(dialog.get_by_text("Can be undone for 1 of 2 workloads")).to_be_visible()
     expect(dialog.get_by_text("by admin: data is right again")).to_be_visible()
     record = screen.page.url
-    dialog.get_by_role("button", name="Take back 1").click()
-    expect(dialog.get_by_text("1 taken back, 1 left as they are")).to_be_visible()
+    dialog.get_by_role("button", name="Undo 1").click()
+    expect(dialog.get_by_text("1 undone, 1 skipped")).to_be_visible()
     left = items_of(dialog).filter(has_text="pair-moved")
     expect(left).to_contain_text("Changed since the bulk action")
     screen.page.goto(record)
-    expect(dialog.get_by_text("Nothing of it can be taken back")).to_be_visible()
-    expect(dialog.get_by_role("button", name="Take back")).to_have_count(0)
+    expect(dialog.get_by_text("Can't be undone")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Undo")).to_have_count(0)
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
@@ -246,7 +246,7 @@ def test_the_page_of_stuck_workloads_is_accessible(
     context = new_context(browser, scheme)
     screen = sign_in(context.new_page(), headgate)
     screen.open(f"/needs-attention?panel={NAMESPACE}/out-{scheme}", "Needs attention")
-    expect(screen.page.get_by_text("What would happen then")).to_be_visible()
+    expect(screen.page.get_by_text("Predicted outcome")).to_be_visible()
     assert screen.serious_violations() == []
     screen.page.set_viewport_size({"width": 390, "height": 800})
     screen.open("/needs-attention", "Needs attention")

@@ -17,9 +17,9 @@ pytestmark = pytest.mark.browser
 
 HOLDER, GANG, SMALLER, LATER = "holder", "gang", "gang-again", "later"
 PAGES = {
-    "/cycles": "Cycles",
-    "/what-if": "What-if",
-    "/history": "Configuration history",
+    "/cycles": "Scheduling cycles",
+    "/what-if": "Simulator",
+    "/history": "Change history",
     "/queues?at=3": "Queues",
 }
 
@@ -45,22 +45,22 @@ def test_a_submitter_learns_why_tries_a_smaller_one_and_sees_it_start(
 ) -> None:
     page = screen.page
     screen.open(f"/workloads/{NAMESPACE}/{GANG}", f"{NAMESPACE}/{GANG}")
-    expect(page.get_by_text("Needs").first).to_be_visible()
-    page.get_by_role("link", name="Try out a change of it").click()
+    expect(page.get_by_text("Requested").first).to_be_visible()
+    page.get_by_role("link", name="Simulate a change").click()
 
-    editor = page.get_by_label("Documents to try out")
+    editor = page.get_by_label("Manifest to simulate")
     expect(editor).to_have_value(re.compile(SMALLER))
-    page.get_by_role("button", name="Try it out").click()
-    expect(page.get_by_text("It would wait.")).to_be_visible()
+    page.get_by_role("button", name="Run simulation").click()
+    expect(page.get_by_text("Would stay pending")).to_be_visible()
 
     smaller = editor.input_value().replace('nvidia.com/gpu: "8"', 'nvidia.com/gpu: "1"')
     editor.fill(smaller)
     before = client.head()
-    page.get_by_role("button", name="Try it out").click()
-    expect(page.get_by_text("It would be admitted at once.")).to_be_visible()
+    page.get_by_role("button", name="Run simulation").click()
+    expect(page.get_by_text("Would be admitted now")).to_be_visible()
     assert client.head() == before
 
-    page.get_by_role("button", name="Apply it in earnest").click()
+    page.get_by_role("button", name="Apply").click()
     expect(page.get_by_text("1 applied")).to_be_visible()
     screen.open(f"/workloads/{NAMESPACE}/{SMALLER}", f"{NAMESPACE}/{SMALLER}")
     expect(page.get_by_text("Starting").first).to_be_visible()
@@ -68,16 +68,16 @@ def test_a_submitter_learns_why_tries_a_smaller_one_and_sees_it_start(
 
 def test_a_form_writes_the_documents_and_only_what_was_tried_is_applied(screen: Screen) -> None:
     page = screen.page
-    screen.open("/what-if", "What-if")
+    screen.open("/what-if", "Simulator")
     page.get_by_label("LocalQueue").select_option(f"{NAMESPACE}/main")
     page.get_by_label("Name", exact=True).fill("formed")
-    page.get_by_label("GPUs of a pod").fill("1")
-    editor = page.get_by_label("Documents to try out")
+    page.get_by_label("GPUs per pod").fill("1")
+    editor = page.get_by_label("Manifest to simulate")
     expect(editor).to_have_value(re.compile(f"name: formed\\n  namespace: {NAMESPACE}\\n"))
-    apply = page.get_by_role("button", name="Apply it in earnest")
+    apply = page.get_by_role("button", name="Apply")
     expect(apply).to_have_attribute("aria-disabled", "true")
 
-    page.get_by_role("button", name="Try it out").click()
+    page.get_by_role("button", name="Run simulation").click()
     expect(page.get_by_text(re.compile("^It would "))).to_be_visible()
     expect(apply).not_to_have_attribute("aria-disabled", "true")
     page.get_by_label("Pods", exact=True).fill("2")
@@ -89,13 +89,13 @@ def test_a_workload_for_an_absent_queue_is_applied_with_a_warning(
     screen: Screen,
 ) -> None:
     page = screen.page
-    screen.open("/what-if", "What-if")
+    screen.open("/what-if", "Simulator")
     page.get_by_label("LocalQueue").select_option(f"{NAMESPACE}/main")
     page.get_by_label("Name", exact=True).fill("astray")
-    editor = page.get_by_label("Documents to try out")
+    editor = page.get_by_label("Manifest to simulate")
     editor.fill(editor.input_value().replace("queueName: main", "queueName: mian"))
-    page.get_by_role("button", name="Try it out").click()
-    page.get_by_role("button", name="Apply it in earnest").click()
+    page.get_by_role("button", name="Run simulation").click()
+    page.get_by_role("button", name="Apply").click()
     warned = page.get_by_role("status").filter(has_text="Workload astray: LocalQueue mian")
     expect(warned).to_contain_text("Did you mean main?")
 
@@ -109,8 +109,8 @@ def test_an_admin_drags_the_slider_to_an_incident_and_opens_the_cycle_that_decid
     incident = next(found for found in admissions if found["stream"].endswith(f"/{HOLDER}"))
     name = HOLDER
     screen.open("/workloads", "Workloads")
-    page.get_by_role("button", name="See the past").click()
-    slider = _bar(screen).get_by_label("Log position")
+    page.get_by_role("button", name="Time travel").click()
+    slider = _bar(screen).get_by_label("Revision")
     expect(slider).to_be_visible()
     head = slider.get_attribute("max")
     assert head is not None
@@ -119,13 +119,14 @@ def test_an_admin_drags_the_slider_to_an_incident_and_opens_the_cycle_that_decid
     expect(slider).not_to_have_attribute("max", head)
     slider.press("Tab")
 
-    expect(_bar(screen).get_by_text("This is the past")).to_contain_text(f"#{incident['position']}")
+    seen = _bar(screen).get_by_title(f"Event #{incident['position']}", exact=True)
+    expect(seen.first).to_contain_text("Viewing")
     expect(page).to_have_url(f"{screen.url}/workloads?at={incident['position']}")
-    _bar(screen).get_by_role("link", name="Open the cycle that decided last").click()
-    expect(page.get_by_role("heading", level=1, name="Cycle")).to_be_visible()
+    _bar(screen).get_by_role("link", name="Open the last scheduling cycle").click()
+    expect(page.get_by_role("heading", level=1, name="Scheduling cycle")).to_be_visible()
     expect(page.get_by_role("main").get_by_role("link", name=name).first).to_be_visible()
-    page.get_by_role("button", name="Run it again").click()
-    expect(page.get_by_text("facts to the byte")).to_be_visible()
+    page.get_by_role("button", name="Replay").click()
+    expect(page.get_by_text("Identical:")).to_be_visible()
 
 
 def test_nothing_can_be_changed_in_the_past(screen: Screen, client: HeadgateClient) -> None:
@@ -134,7 +135,7 @@ def test_nothing_can_be_changed_in_the_past(screen: Screen, client: HeadgateClie
     screen.open(f"/queues/gpu?at={position}", "gpu")
     button = page.get_by_role("button", name="Stop", exact=True)
     expect(button).to_have_attribute("aria-disabled", "true")
-    _bar(screen).get_by_role("button", name="Back to now").click()
+    _bar(screen).get_by_role("button", name="Return to live").click()
     expect(page.get_by_role("button", name="Stop", exact=True)).not_to_have_attribute(
         "aria-disabled", "true"
     )
@@ -143,11 +144,11 @@ def test_nothing_can_be_changed_in_the_past(screen: Screen, client: HeadgateClie
 
 def test_the_history_tells_what_taking_a_change_back_would_do(screen: Screen) -> None:
     page = screen.page
-    screen.open("/history?stream=clusterqueue/gpu", "Configuration history")
-    page.get_by_role("button", name="Make it again what it was then").first.click()
+    screen.open("/history?stream=clusterqueue/gpu", "Change history")
+    page.get_by_role("button", name="Roll back to this revision").first.click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("would start")).to_be_visible()
-    dialog.get_by_role("button", name="Leave as it is").click()
+    dialog.get_by_role("button", name="Cancel").click()
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])

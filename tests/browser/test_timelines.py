@@ -93,7 +93,7 @@ def test_the_latest_are_there_at_once_and_earlier_ones_come_by_key(
     card = timeline(screen)
     expect(card.get_by_text(f"{EXPLANATIONS + 1} events", exact=True)).to_be_visible()
     before = f"{EXPLANATIONS + 1 - FIRST_PAGE} events"
-    expect(card.get_by_role("img", name=f"{before} before, then Waiting")).to_be_visible()
+    expect(card.get_by_role("img", name=f"{before} before, then Pending")).to_be_visible()
     card.get_by_role("button", name=f"{FIRST_PAGE - 1} earlier reasons").click()
     expect(card.get_by_text(f"Reason {EXPLANATIONS - 10}.")).to_be_visible()
     assert screen.serious_violations() == []
@@ -116,9 +116,9 @@ def test_a_reason_leads_to_its_past_blocker(screen: Screen, explained: Explained
     card = timeline(screen)
     card.get_by_role("button", name=f"{FIRST_PAGE - 1} earlier reasons").click()
     line = card.get_by_role("listitem").filter(has_text=f"Reason {PAST}.")
-    line.get_by_role("link", name="What was in the way then").click()
+    line.get_by_role("link", name="Reasons at that time").click()
     then = explained.submitted + PAST
-    expect(screen.page.get_by_text(f"This is the past: position #{then}")).to_be_visible()
+    expect(screen.page.get_by_title(f"Event #{then}", exact=True).first).to_be_visible()
     expect(card.get_by_text(f"{PAST + 1} events", exact=True)).to_be_visible()
     expect(card.get_by_role("listitem").first).to_contain_text(f"Reason {PAST}.")
 

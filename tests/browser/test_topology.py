@@ -49,8 +49,8 @@ def test_the_largest_gang_is_reported_for_pods_of_any_size(
     screen: Screen, client: HeadgateClient
 ) -> None:
     screen.open("/topology", "Topology")
-    fits = screen.page.get_by_role("region", name="Largest gang that fits now")
-    fits.get_by_label("Each pod takes").fill("2")
+    fits = screen.page.get_by_role("region", name="Largest schedulable gang")
+    fits.get_by_label("Requests per pod").fill("2")
     found = client.read("/v1/topologies/cluster/fits", {"pod": "nvidia.com/gpu=2"})["fits"]
     assert [fit["largest"] for fit in found] == [3, 2]
     for fit in found:
@@ -60,17 +60,17 @@ def test_the_largest_gang_is_reported_for_pods_of_any_size(
 
 def test_the_largest_gang_is_drawn_over_time(screen: Screen) -> None:
     screen.open("/topology", "Topology")
-    drawn = screen.page.get_by_role("region", name="Largest gang over time")
+    drawn = screen.page.get_by_role("region", name="Fragmentation over time")
     expect(drawn.get_by_role("figure", name="hostname: now ")).to_be_visible()
-    drawn.get_by_label("Over the last").select_option("60")
-    expect(drawn.get_by_role("figure", name="hostname: now ")).to_contain_text("pods together")
+    drawn.get_by_label("Time range").select_option("60")
+    expect(drawn.get_by_role("figure", name="hostname: now ")).to_contain_text("pods")
     assert "range=60" in screen.page.url
 
 
 def test_a_pending_workload_shows_its_nearest_fit_and_the_holders_there(screen: Screen) -> None:
     screen.open("/topology", "Topology")
-    near = screen.page.get_by_role("region", name="Where does it nearly fit?")
-    near.get_by_label("Waiting workload").select_option(GANG)
+    near = screen.page.get_by_role("region", name="Find nearest fit")
+    near.get_by_label("Pending workload").select_option(GANG)
     expect(near.get_by_text("1 of 3 pods fit, 2 short")).to_be_visible()
     expect(near.get_by_role("link", name=HOLDER)).to_be_visible()
     rack = screen.page.get_by_role("region", name="rack-1", exact=True)
@@ -87,8 +87,8 @@ def test_the_blockers_of_a_workload_lead_to_the_map(screen: Screen, client: Head
     path = f"/v1/namespaces/{NAMESPACE}/workloads/map-picky"
     wait_until(lambda: client.read(f"{path}/explanation")["blockers"], "it is told why it waits")
     screen.open(f"/workloads/{NAMESPACE}/map-picky", f"{NAMESPACE}/map-picky")
-    screen.page.get_by_role("link", name="See on the map where it nearly fits").click()
-    near = screen.page.get_by_role("region", name="Where does it nearly fit?")
+    screen.page.get_by_role("link", name="Show nearest fits on the topology map").click()
+    near = screen.page.get_by_role("region", name="Find nearest fit")
     expect(near.get_by_text("0 of 1 pods fit, 1 short")).to_be_visible()
     client.act(f"{path}/cancel", {"reason": "done"})
 
@@ -102,7 +102,7 @@ def test_a_drain_preview_lists_the_affected_workloads(
     panel.get_by_role("button", name="Drain", exact=True).click()
     dialog = screen.page.get_by_role("dialog")
     expect(dialog.get_by_text(f"{HOLDER} (1 pod) moves to")).to_be_visible()
-    dialog.get_by_role("button", name="Leave as it is").click()
+    dialog.get_by_role("button", name="Cancel").click()
     expect(panel.get_by_text("Ready", exact=True)).to_be_visible()
 
 

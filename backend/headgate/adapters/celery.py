@@ -122,7 +122,7 @@ class CeleryNudges:
     """Gathers what is asked for while a message is under way, and sends each partition once.
 
     A broker that cannot be reached costs the callers nothing: what is asked for meanwhile is
-    dropped, as the workers' tickers find it by themselves.
+    dropped, as the workers' tickers find it without them.
     """
 
     def __init__(self, celery: Celery) -> None:

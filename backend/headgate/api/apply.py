@@ -43,8 +43,8 @@ class ApplyResult(Schema, kw_only=True, frozen=True):
 class ApplyResults(Schema, kw_only=True, frozen=True):
     """What became of each object, in the order given.
 
-    `warnings` tell what is allowed in the configured objects among them and hardly meant, and which
-    workloads are taken and kept out by the queue they name.
+    `warnings` name likely mistakes in the configured objects among them, and the workloads that
+    are taken and kept out by the queue they name.
     """
 
     position: Position

@@ -80,7 +80,7 @@ def config() -> OpenAPIConfig:
     return OpenAPIConfig(
         title="Headgate",
         version=VERSION,
-        description="Every workload gets a place, or a reason why not.",
+        description="Every workload is admitted, or has a reason why not.",
         use_handler_docstrings=True,
         tags=[Tag(name=name, description=text) for name, text in TAGS.items()],
         components=Components(

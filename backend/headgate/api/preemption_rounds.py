@@ -51,7 +51,7 @@ class RoundQuota(Schema, kw_only=True, frozen=True):
 
 
 class Victim(Schema, kw_only=True, frozen=True):
-    """One workload that had to go; `freed` is in base units by `flavor/resource`.
+    """One victim; `freed` is in base units by `flavor/resource`.
 
     `lost` is that times the seconds it had run; `violates` names budgets that its going breaks.
     With `shrinks_to` only `pods` of it go, so many of each of these pod sets stay, and it goes on.

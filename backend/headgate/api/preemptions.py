@@ -187,7 +187,7 @@ class Preemptions(Controller):
         responses=response(RoundChain),
     )
     async def chain(self, request: Caller, round_id: RoundId) -> Answer:
-        """A link is a workload that had to go in one round and made others go in the next."""
+        """A link is a victim of one round that is the preemptor of a later one."""
         services = services_of(request)
         found, stands_at = await _visible(request, round_id)
         scope = request.user.namespaces

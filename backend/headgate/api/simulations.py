@@ -69,7 +69,7 @@ class Simulations(Controller):
         priorities: Priorities = None,
         cordons: Cordons = None,
     ) -> Answer:
-        """Objects as `/v1/apply` takes them; with `at` it is tried out in the past.
+        """Objects as `/v1/apply` takes them; with `at` the simulation begins in the past.
 
         Real rules and real cycles on a fork of the state; nothing is written.
         """
@@ -118,7 +118,7 @@ async def _simulate(request: Caller, asked: SimulationRequest) -> Answer:
     ]
     if not changes:
         remedy = "Send objects, or name what to delete, to cordon or to give another priority."
-        raise ApiFailure(INVALID_REQUEST, "There is nothing to try out.", remedy=remedy)
+        raise ApiFailure(INVALID_REQUEST, "There is nothing to simulate.", remedy=remedy)
     desired = entries[0].desired if len(changes) == len(entries) == 1 else None
     return await _simulated(request, changes, desired)
 
@@ -155,7 +155,7 @@ def _change_of(request: Caller, entry: Entry) -> StreamCommand:
 
 
 def _tried_as(user: Identity, wanted: DesiredObject) -> Identity:
-    """The identity that a change is tried out with: the user, or an admin where the user may not.
+    """The identity that a change is simulated with: the user, or an admin where the user may not.
 
     A change that is not written needs no right; what the user may submit is bounded as always.
     """

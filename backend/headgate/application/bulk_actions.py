@@ -1,4 +1,4 @@
-"""One action on a frozen set of workloads, each decided by itself under one batch id.
+"""One action on a frozen set of workloads, each decided individually under one batch id.
 
 Everything a batch does carries the batch id as its correlation, so that the log itself is the
 record of it.
@@ -58,7 +58,7 @@ class BulkSelection(msgspec.Struct, frozen=True, kw_only=True):
 def selected(
     cluster_state: ClusterState, query: BulkSelection, scope: NamespaceScope, at: Instant
 ) -> Cooperative[list[Workload]]:
-    """Those that match now and may be seen, by key; in steps, as all are looked at."""
+    """Those that match now and may be seen, by key; in steps, as all are read."""
     found = []
     for workload in tuple(cluster_state.workloads.values()):
         is_seen = scope is None or workload.namespace in scope

@@ -69,7 +69,7 @@ async def revert_command(
 ) -> StreamCommand:
     """The change that makes an object what it was after the event at a position.
 
-    Raises `NotFound` where it never was, `IllegalNow` for what cannot be taken back this way.
+    Raises `NotFound` where it never was, `IllegalNow` for what cannot be rolled back this way.
     """
     kind, _ = kind_and_key(stream)
     events = await asyncio.to_thread(services.log.read_stream, stream)

@@ -54,7 +54,7 @@ class GroupCommit:
         return await answer
 
     async def append_each(self, units: Sequence[AppendUnit]) -> list[Verdict]:
-        """The verdicts on several units, in order; each stands or falls by itself."""
+        """The verdicts on several units, in order; each is independent of the others."""
         return list(await asyncio.gather(*self._enqueued(units)))
 
     def close(self) -> None:

@@ -273,8 +273,8 @@ class LiveReader:
     async def while_still(self, steps: Cooperative[Result]) -> Result:
         """The result of work in slices, between which nothing is folded: it is of one position.
 
-        Others read meanwhile, and may try something out on the cell and take it back: what is
-        gone through must not be a container of the cell itself.
+        Others read meanwhile, and may change an overlay of the cell and drop it: what is iterated
+        over must not be a container of the cell itself.
         """
         async with self._still:
             with never_paused():

@@ -141,7 +141,7 @@ class ReadinessWatch:
         except Unavailable:
             return _unavailable(message("DatabaseUnreachable"))
         except Exception:  # whatever it is, the process is not ready
-            log.exception("the database cannot be looked at")
+            log.exception("the database cannot be read")
             return _unavailable(message("DatabaseUnreachable"))
         found = self._stalled.look(rows, now, self._elapsed())
         if (fault := self._write_fault()) is not None:

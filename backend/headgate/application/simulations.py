@@ -50,7 +50,7 @@ PredictedStatus = Literal["Admitted", "MakesRoom", "Waits", "Gone"]
 
 
 class VictimView(Whole, kw_only=True, frozen=True):
-    """A workload that would have to go, and by which rule."""
+    """A predicted victim, and the rule."""
 
     workload: str
     cluster_queue: str
@@ -91,7 +91,7 @@ class ForeseenView(Schema, kw_only=True, frozen=True):
 
 
 class EffectView(Schema, kw_only=True, frozen=True):
-    """How another workload would fare: its phase at the end, without the change and with it."""
+    """The effect on another workload: its phase at the end, without the change and with it."""
 
     workload: str
     cluster_queue: str = ""

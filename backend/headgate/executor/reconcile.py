@@ -173,7 +173,7 @@ def _observed(wanted: DesiredRun, run: ObservedRun, record: RunRecord | None) ->
 def _end_reports(
     run: ObservedRun, record: RunRecord | None, order: StopOrder | None
 ) -> Iterator[Action]:
-    """A pod that ended by an order has stopped; one that ended by itself has finished."""
+    """A pod that ended by an order has stopped; one that ended without an order has finished."""
     if record is not None and record.is_final:
         return
     assert run.end is not None

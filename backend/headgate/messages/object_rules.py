@@ -260,7 +260,7 @@ MANIFEST_TEXTS: Mapping[str, Text] = {
     ),
     "FieldsOfController": Text("Left to the controller of {kind}: {fields:all}"),
     "JobsStartTogether": Text(
-        "All jobs of a JobSet start together here", "Omit it, and submit later jobs by themselves."
+        "All jobs of a JobSet start together here", "Omit it, and submit later jobs separately."
     ),
     "NotJavaMemory": Text("Must be a size as Java writes it", "Write it like 512m or 2g."),
     "NothingAtPath": Text("Nothing at {path}", "Name the path of a pod template."),

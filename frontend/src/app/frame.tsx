@@ -30,7 +30,7 @@ export function Frame() {
   return (
     <div className={styles.frame}>
       <a className={styles.skip} href="#content">
-        Skip to the content
+        Skip to main content
       </a>
       <header className={styles.top}>
         <Button
@@ -43,17 +43,17 @@ export function Frame() {
         >
           <MenuIcon aria-hidden="true" />
         </Button>
-        <RouterLink to="/" className={styles.brand} aria-label="Headgate, to the overview">
+        <RouterLink to="/" className={styles.brand} aria-label="Headgate home">
           <Mark />
           <span>Headgate</span>
         </RouterLink>
         <button type="button" className={styles.search} onClick={() => setPalette(true)}>
           <Search aria-hidden="true" />
-          <span className={styles.searchWords}>Find a page, workload or queue</span>
+          <span className={styles.searchWords}>Search workloads, queues and pages</span>
           <kbd>Ctrl K</kbd>
         </button>
         <span className={styles.grow} />
-        <Button look="quiet" shape="icon" aria-label="See the past" hint="See the past" aria-expanded={past || moment !== ""} onClick={() => setPast(!past)}>
+        <Button look="quiet" shape="icon" aria-label="Time travel" hint="Time travel" aria-expanded={past || moment !== ""} onClick={() => setPast(!past)}>
           <HistoryIcon aria-hidden="true" />
         </Button>
         <FreshnessBadge />
@@ -94,7 +94,6 @@ function Sidebar({ open, onGone }: { open: boolean; onGone: () => void }) {
           </li>
         ))}
       </ul>
-      <p className={styles.motto}>Every workload gets a place, or a reason why not.</p>
     </nav>
   );
 }

@@ -11,10 +11,10 @@ import type { Link } from "@/lib/live/connection";
 import styles from "./freshness-badge.module.css";
 
 const LOOKS: Record<Link, { tone: Tone; icon: typeof Radio; words: string; remark: string }> = {
-  connecting: { tone: "idle", icon: CircleDashed, words: "Connecting", remark: "Opening the stream of events." },
-  connected: { tone: "good", icon: Radio, words: "Live", remark: "Every change appears by itself." },
-  reconnecting: { tone: "wait", icon: RefreshCw, words: "Reconnecting", remark: "The stream broke off; nothing is missed when it is back." },
-  stale: { tone: "bad", icon: CloudOff, words: "Stale", remark: "The server has not been heard for a while; this goes on by itself." },
+  connecting: { tone: "idle", icon: CircleDashed, words: "Connecting", remark: "Connecting to the event stream…" },
+  connected: { tone: "good", icon: Radio, words: "Live", remark: "Live updates on." },
+  reconnecting: { tone: "wait", icon: RefreshCw, words: "Reconnecting", remark: "Connection lost. Reconnecting; no events will be missed." },
+  stale: { tone: "bad", icon: CloudOff, words: "Stale", remark: "No data from the server. Retrying…" },
 };
 
 export function FreshnessBadge() {
@@ -23,7 +23,7 @@ export function FreshnessBadge() {
   const look = LOOKS[link];
   const age = formatDuration((now - heardAt) / 1000);
   return (
-    <Hint text={`${look.remark} Last heard ${age} ago.`}>
+    <Hint text={`${look.remark} Last update ${age} ago, event #${position}.`}>
       <span className={styles.badge} tabIndex={0} data-link={link} data-testid="freshness">
         <span role="status">
           <Badge tone={look.tone} icon={look.icon}>

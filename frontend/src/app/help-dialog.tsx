@@ -5,19 +5,19 @@ import styles from "./help-dialog.module.css";
 import { DESTINATIONS } from "./navigation";
 
 const COMMANDS: { keys: string[]; words: string }[] = [
-  { keys: ["/"], words: "Go to the first filter" },
-  { keys: ["j", "k"], words: "Move down and up in a table" },
-  { keys: ["Enter"], words: "Open the row" },
-  { keys: ["x"], words: "Choose the row" },
-  { keys: ["Esc"], words: "Close the panel or dialog" },
-  { keys: ["Ctrl K"], words: "Find anything, do anything" },
-  { keys: ["?"], words: "Show this" },
+  { keys: ["/"], words: "Focus the filter" },
+  { keys: ["j", "k"], words: "Next / previous row" },
+  { keys: ["Enter"], words: "Open row" },
+  { keys: ["x"], words: "Select row" },
+  { keys: ["Esc"], words: "Close panel or dialog" },
+  { keys: ["Ctrl K"], words: "Search and commands" },
+  { keys: ["?"], words: "Show this help" },
   ...DESTINATIONS.map((page) => ({ keys: ["g", page.key], words: `Go to ${page.words}` })),
 ];
 
 export function HelpDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
-    <Modal open={open} onClose={onClose} title="Keyboard commands" words="No single key ever changes anything.">
+    <Modal open={open} onClose={onClose} title="Keyboard shortcuts" words="Shortcuts only navigate; they never change data.">
       <dl className={styles.commands}>
         {COMMANDS.map((command) => (
           <div key={command.words} className={styles.command}>

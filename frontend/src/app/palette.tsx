@@ -25,14 +25,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
       value={chosen}
       onValueChange={setChosen}
       onOpenChange={(next) => !next && onClose()}
-      label="Find a page, workload or queue"
+      label="Search workloads, queues and pages"
       overlayClassName={styles.scrim}
       contentClassName={styles.palette}
       loop
     >
-      <Command.Input className={styles.input} value={text} onValueChange={setText} placeholder="Type a name or a command" />
+      <Command.Input className={styles.input} value={text} onValueChange={setText} placeholder="Search or run a command" />
       <Command.List className={styles.list}>
-        <Command.Empty className={styles.empty}>Nothing of that name.</Command.Empty>
+        <Command.Empty className={styles.empty}>No results</Command.Empty>
         <Entries text={text} isChosen={chosen.toLowerCase().includes(text.trim().toLowerCase())} onFound={setChosen} onDone={onClose} />
       </Command.List>
     </Command.Dialog>
@@ -86,7 +86,7 @@ function Entries({ text, isChosen, onFound, onDone }: EntriesProps) {
         ))}
         <Command.Item value="stuck show what waits pending" onSelect={go("/workloads?phase=Pending,Retrying,OnHold")} className={styles.item}>
           <Boxes aria-hidden="true" />
-          Show what waits
+          Show pending workloads
         </Command.Item>
         <Command.Item value="sign out" onSelect={run(signOut)} className={styles.item}>
           <LogOut aria-hidden="true" />

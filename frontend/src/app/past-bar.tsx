@@ -33,22 +33,22 @@ export function PastBar({ onClose }: { onClose: () => void }) {
       <div className={styles.words}>
         <History aria-hidden="true" />
         {moment === "" ? (
-          <span>Now, at position #{head}. Drag back to see everything as it was.</span>
+          <span>Live. Drag the slider to view an earlier state.</span>
         ) : (
           <strong role="status">
-            This is the past: position #{position}, {position === 0 ? "before anything happened" : <Timestamp at={shown.data?.at} />}. Nothing can be changed here.
+            <span title={`Event #${position}`}>Viewing {position === 0 ? "the empty log" : <Timestamp at={shown.data?.at} />}</span>. Read-only.
           </strong>
         )}
         <span className={styles.grow} />
         <Button onClick={close}>
           <Undo2 aria-hidden="true" />
-          Back to now
+          Return to live
         </Button>
       </div>
       <div className={styles.controls}>
-        <Step label="Earlier mark" mark={markBefore(known, position)} />
+        <Step label="Previous change" mark={markBefore(known, position)} />
         <Slider head={head} position={position} marks={known} />
-        <Step label="Later mark" mark={markAfter(known, position)} />
+        <Step label="Next change" mark={markAfter(known, position)} />
         <Jump />
       </div>
       <Latest mark={known.find((mark) => mark.position <= position)} cycle={known.find((mark) => mark.kind === "decision" && mark.position <= position)} />
@@ -71,8 +71,8 @@ function Slider({ head, position, marks }: { head: number; position: number; mar
         min={0}
         max={head}
         value={value}
-        aria-label="Log position"
-        aria-valuetext={`Position ${value} of ${head}`}
+        aria-label="Revision"
+        aria-valuetext={`Revision ${value} of ${head}`}
         onChange={(event) => setDraft(Number(event.target.value))}
         onPointerUp={settle}
         onKeyUp={settle}
@@ -88,8 +88,8 @@ function Slider({ head, position, marks }: { head: number; position: number; mar
 }
 
 function Step({ label, mark }: { label: string; mark: Mark | undefined }) {
-  const refusal = mark === undefined ? "There is none." : undefined;
-  const Icon = label.startsWith("Earlier") ? ChevronLeft : ChevronRight;
+  const refusal = mark === undefined ? `No ${label.toLowerCase()}` : undefined;
+  const Icon = label.startsWith("Previous") ? ChevronLeft : ChevronRight;
   return (
     <Button
       look="quiet"
@@ -112,7 +112,7 @@ function Jump() {
   };
   return (
     <form className={styles.jump} onSubmit={go}>
-      <TextField label="Position or time" placeholder="2026-09-24T12:00:00Z" value={text} onChange={(event) => setText(event.target.value)} />
+      <TextField label="Revision or timestamp" placeholder="2026-09-24T12:00:00Z" value={text} onChange={(event) => setText(event.target.value)} />
       <Button type="submit">Go</Button>
     </form>
   );
@@ -122,8 +122,8 @@ function Latest({ mark, cycle }: { mark: Mark | undefined; cycle: Mark | undefin
   if (mark === undefined) return null;
   return (
     <p className={styles.latest}>
-      Last before: {mark.words} at #{mark.position}.{" "}
-      {cycle && <RouterLink to={cycle.address}>Open the cycle that decided last (#{cycle.position})</RouterLink>}
+      <span title={`Event #${mark.position}`}>Last change: {mark.words}.</span>{" "}
+      {cycle && <RouterLink to={cycle.address}>Open the last scheduling cycle</RouterLink>}
     </p>
   );
 }

@@ -17,9 +17,9 @@ export function PersonMenu({ onHelp }: { onHelp: () => void }) {
         </Button>
       }
       items={[
-        { key: "help", words: "Keyboard commands", onSelect: onHelp },
-        { key: "help", words: "Documentation", onSelect: () => window.open("/help", "_blank", "noopener") },
-        { key: "docs", words: "API documentation", onSelect: () => window.open("/docs", "_blank", "noopener") },
+        { key: "help", words: "Keyboard shortcuts", onSelect: onHelp },
+        { key: "documentation", words: "Documentation", onSelect: () => window.open("/help", "_blank", "noopener") },
+        { key: "docs", words: "API reference", onSelect: () => window.open("/docs", "_blank", "noopener") },
         { key: "out", words: "Sign out", onSelect: signOut },
       ]}
     />

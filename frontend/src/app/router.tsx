@@ -29,9 +29,9 @@ const WorkloadsPage = lazyRouteComponent(() => import("@/features/workloads/comp
 const root = createRootRoute({
   component: Frame,
   notFoundComponent: () => (
-    <Empty title="There is no such page">
+    <Empty title="Page not found">
       <p>
-        RouterLink to the <RouterLink to="/">overview</RouterLink>.
+        Go to the <RouterLink to="/">overview</RouterLink>.
       </p>
     </Empty>
   ),

@@ -7,7 +7,7 @@ import { signIn, wasRefused } from "@/lib/api/session";
 
 import styles from "./sign-in.module.css";
 
-const UNKNOWN = "The server does not know this token, or it has expired.";
+const UNKNOWN = "Invalid or expired token.";
 
 export function SignIn() {
   const [token, setToken] = useState("");
@@ -29,7 +29,7 @@ export function SignIn() {
     <main className={styles.page}>
       <form className={styles.card} onSubmit={(event) => void submit(event)}>
         <h1>Headgate</h1>
-        <p className={styles.words}>Every workload gets a place, or a reason why not.</p>
+        <p className={styles.words}>Every workload is admitted, or has a reason why not.</p>
         <TextField
           label="Token"
           type="password"
@@ -46,12 +46,12 @@ export function SignIn() {
             {refused}
           </p>
         )}
-        <Button type="submit" look="primary" refusal={token.trim() === "" ? "Paste a token first." : checking ? "Checking." : undefined}>
+        <Button type="submit" look="primary" refusal={token.trim() === "" ? "Enter a token" : checking ? "Checking…" : undefined}>
           Sign in
         </Button>
         <p className={styles.help} id="sign-in-help">
-          <code>headgate up</code> prints an address that signs you in. An administrator makes tokens with <code>headgate token create</code>.
-          The token is kept in this tab only.
+          <code>headgate up</code> prints an address that signs you in. Administrators create tokens with <code>headgate token create</code>.
+          The token is stored for this browser tab only.
         </p>
       </form>
     </main>
@@ -63,10 +63,10 @@ async function problemWith(token: string): Promise<string> {
   try {
     headers.set("Authorization", `Bearer ${token}`);
   } catch {
-    return "That does not look like a token.";
+    return "Invalid token format.";
   }
   const answer = await fetch("/v1/whoami", { headers }).catch(() => null);
-  if (answer === null) return "The server cannot be reached. Try again in a moment.";
+  if (answer === null) return "Can't reach the server. Try again.";
   if (answer.status === 401) return UNKNOWN;
-  return answer.ok ? "" : `The server answered with status ${answer.status}. Try again in a moment.`;
+  return answer.ok ? "" : `The server answered with status ${answer.status}. Try again.`;
 }

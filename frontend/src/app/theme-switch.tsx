@@ -8,7 +8,7 @@ import { Menu } from "@/components/ui/menu";
 import { type Theme, THEMES, applyTheme, chosenTheme } from "./theme";
 
 const LOOKS: Record<Theme, { icon: typeof Sun; words: string }> = {
-  system: { icon: Monitor, words: "As the system" },
+  system: { icon: Monitor, words: "System" },
   light: { icon: Sun, words: "Light" },
   dark: { icon: Moon, words: "Dark" },
 };

@@ -6,7 +6,7 @@ const listeners = new Set<() => void>();
 let moment = typeof window === "undefined" ? "" : momentIn(window.location.search);
 
 /** Why nothing can be changed while the past is on screen. */
-export const PAST_REFUSAL = "This is the past; nothing can be changed in it. Go back to now first.";
+export const PAST_REFUSAL = "Read-only: you are viewing the past. Return to live to make changes.";
 
 /** The moment that is shown; empty means now. */
 export function shownMoment(): string {

@@ -1,4 +1,4 @@
-"""From the text of manifests to what is wanted: each document by itself, with all its problems."""
+"""From the text of manifests to desired objects: each document alone, with all its problems."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -350,7 +350,7 @@ WRITTEN_BY_KUEUE = (
     "workload",
     "workload-slice-name",
 )
-"""What Kueue adds to objects by itself, and what comes along with those taken from a cluster."""
+"""What Kueue adds to objects automatically, and what objects taken from a cluster carry."""
 
 
 READ_SETTINGS = (

@@ -177,7 +177,7 @@ def with_whole_templates(manifest: dict[str, Any], bodies: Mapping[str, bytes]) 
 def workload_status(
     workload: Workload, rules: ResourceRules, is_visible: IsVisible
 ) -> dict[str, Any]:
-    """Everything that is known of how the workload fares.
+    """The whole status of the workload.
 
     `is_visible` tells whether messages may name an object to the reader.
     """

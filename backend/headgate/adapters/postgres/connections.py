@@ -103,7 +103,7 @@ def open_pool(
     answer_seconds: float | None = None,
     min_size: int = 1,
 ) -> Pool:
-    """Connections that commit each statement by itself; broken ones are replaced on the way out.
+    """Connections that commit each statement individually; broken ones are replaced on the way out.
 
     `name` is the application name that the database shows for them. A statement that the server
     has not answered after `answer_seconds` ends its connection; None waits for ever. A connection

@@ -81,8 +81,8 @@ async def _more(
 ) -> None:
     """Return at the next notification, or after a while without one.
 
-    While events come many at once the next ones gather for a moment: looking at each group by
-    itself would cost more than folding it.
+    While events come many at once the next ones gather for a moment: reading each group alone
+    would cost more than folding it.
     """
     if is_busy:
         await asyncio.sleep(BUSY_SECONDS)

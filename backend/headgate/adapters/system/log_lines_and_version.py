@@ -43,7 +43,7 @@ def _shortened(_logger: object, _method: str, line: EventDict) -> EventDict:
 
 
 def configure_log_lines(level: str) -> None:
-    """Write lines of at least this level to standard error, without colours."""
+    """Write lines of at least this level to standard error, without colors."""
     # The handlers of `logging` would print their own failures to the same full disk.
     logging.raiseExceptions = False
     threshold = logging.getLevelNamesMapping()[level.upper()]

@@ -73,7 +73,7 @@ def is_loopback(host: str) -> bool:
 
 
 def own_certificate(directory: Path, host: str) -> Tls:
-    """Returns a certificate of this machine, signed by itself; kept until it is about to end.
+    """Returns a self-signed certificate of this machine; kept until it is about to end.
 
     Clients are given its file as `--cacert`. Raises `StartRefused` where it cannot be kept.
     """

@@ -281,7 +281,7 @@ async def report_many(
     data: JSONBody[ReportBatch],
     idempotency_key: IdempotencyHeader = None,
 ) -> Answer:
-    """Taken in order, each by itself: 200 if none was rejected, 207 if some, 422 if all."""
+    """Taken in order, each individually: 200 if none was rejected, 207 if some, 422 if all."""
     free_early = releases_quota(request)
     new_id = services_of(request).ids.new
     told = [

@@ -84,7 +84,7 @@ class AssignmentPage(Schema, kw_only=True, frozen=True):
 class OpenEviction(Schema, kw_only=True, frozen=True):
     """A workload on its way out, or only its pods in `pod_sets`.
 
-    `preemptor` is the workload that it makes room for, where the caller may see it.
+    `preemptor` is the workload that preempts it, where the caller may see it.
     """
 
     workload: str

@@ -53,7 +53,7 @@ class SentChunk(RequestBody, kw_only=True, frozen=True):
 
 
 class SentChunks(RequestBody, kw_only=True, frozen=True):
-    """Chunks of many pods, each by itself."""
+    """Chunks of many pods, each taken individually."""
 
     chunks: Annotated[list[SentChunk], msgspec.Meta(max_length=MAX_CHUNKS)]
 

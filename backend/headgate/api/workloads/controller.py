@@ -72,7 +72,7 @@ TimelineDetail = Annotated[
     QueryParameter(
         name="data",
         description=(
-            "`Whole`: every field of every event; `Brief`: without what is in the way and the "
+            "`Whole`: every field of every event; `Brief`: without the constraints and the "
             "hosts, which the explanation and the workload tell `at` the position of the entry"
         ),
     ),
@@ -120,7 +120,7 @@ class AllWorkloads(Controller):
     async def submit_batch(
         self, request: Caller, body: RawBody, idempotency_key: IdempotencyHeader = None
     ) -> Answer:
-        """Each is decided by itself: 200 if all were taken, 207 if some, 422 if none."""
+        """Each is decided individually: 200 if all were taken, 207 if some, 422 if none."""
         return await submit_batch(request, body, idempotency_key)
 
 
@@ -226,7 +226,7 @@ class Workloads(Controller):
     @get(
         "/{name:str}/explanation",
         operation_id="explainWorkload",
-        summary="Why it waits, and what would help",
+        summary="Pending reason, and how to unblock",
         responses=response(ExplanationView),
     )
     async def explanation(

@@ -255,7 +255,7 @@ class NominatedPlacement(Admission, kw_only=True, frozen=True):
 
 
 class EvictionCount(Schema, kw_only=True, frozen=True):
-    """How often it had to leave for one reason."""
+    """The number of evictions for one reason."""
 
     reason: str
     underlying_cause: str = ""
@@ -344,7 +344,7 @@ class WorkloadList(Schema, kw_only=True, frozen=True):
 
 
 class WorkloadBatch(RequestBody, kw_only=True, frozen=True):
-    """Many workloads at once; each is decided by itself."""
+    """Many workloads at once; each is decided individually."""
 
     items: list[WorkloadObject]
 

@@ -43,7 +43,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def user(self) -> str:
-        """The user that the token stands for: its service account, else the token by itself."""
+        """The user that the token stands for: its service account, else the token."""
         return self.account or self.name
 
 

@@ -1,6 +1,6 @@
 """The one path of every command: load, decide, append; again if what it was decided on has changed.
 
-`execute` appends all commands of a request together, `execute_each` each of them by itself.
+`execute` appends all commands of a request together, `execute_each` each of them individually.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -67,7 +67,7 @@ async def execute(
 async def execute_each(
     services: ApplicationServices, metadata: EventMetadata, commands: Sequence[StreamCommand]
 ) -> tuple[list[CommandResult], int]:
-    """Decides and appends each command by itself; the results in order, and the last position."""
+    """Decides and appends each command individually; returns the results and the last position."""
     results: dict[int, CommandResult] = {}
     left = list(range(len(commands)))
     position = services.reader.position

@@ -125,7 +125,7 @@ async def register_nodes(
     name: str,
     nodes: Sequence[RegisterNode],
 ) -> tuple[list[CommandResult], int]:
-    """Registers each node by itself; nodes of earlier registrations that are left out are lost.
+    """Registers each node individually; nodes of earlier registrations that are left out are lost.
 
     Returns a result for each node given, and the position.
     """

@@ -57,7 +57,7 @@ async def submit_each(
     metadata: EventMetadata,
     desired: Sequence[DesiredObject],
 ) -> tuple[list[CommandResult], int]:
-    """Submits each workload by itself; returns the results and the position."""
+    """Submits each workload individually; returns the results and the position."""
     changes = [submission(services, one, identity) for one in desired]
     return await execute_each(services, metadata, changes)
 

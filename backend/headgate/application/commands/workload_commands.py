@@ -269,7 +269,7 @@ async def report(
 async def report_each(
     services: ApplicationServices, request: CommandRequest, told: Sequence[Report]
 ) -> tuple[list[CommandResult], int]:
-    """Record reports each by itself; what became of them, and the position."""
+    """Record each report individually; returns the results and the position."""
     return await execute_each(services, request.metadata, [_report_command(one) for one in told])
 
 

@@ -66,7 +66,7 @@ def needing_attention(
 def find_attention(
     cluster_state: ClusterState, at: Instant, scope: NamespaceScope
 ) -> Cooperative[list[Attention]]:
-    """The same in steps, as every workload is looked at."""
+    """The same in steps, as every workload is read."""
     found = [*_log(cluster_state, at)]
     for alerts in (
         _queues(cluster_state),
@@ -215,7 +215,7 @@ def _blocked_lines(
 
 
 def _configuration(cluster_state: ClusterState, scope: NamespaceScope) -> Iterator[Attention]:
-    """What is allowed and hardly meant; a queue that is inactive for it says so by itself."""
+    """Likely mistakes that the rules allow; an inactive queue is an alert of its own."""
     for one in warnings_in(cluster_state, scope):
         if one.severity == "warning" and one.rule != "MissingReference":
             name = f"{one.namespace}/{one.name}" if one.namespace else one.name

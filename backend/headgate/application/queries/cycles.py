@@ -69,7 +69,7 @@ def digest(stream_events: Iterable[StreamEvent]) -> str:
 class CycleView(Whole, kw_only=True, frozen=True):
     """Cycles planned on top of each other by one worker, and committed together or refused.
 
-    `input_position` is what they were planned on, `heads` how many workloads were looked at,
+    `input_position` is what they were planned on, `heads` how many workloads were evaluated,
     `conflicts` how many plans in a row had been refused before.
     """
 

@@ -59,7 +59,7 @@ def detected_problems(cluster_state: ClusterState, at: Instant) -> list[Detected
 
 
 def detect_problems(cluster_state: ClusterState, at: Instant) -> Cooperative[list[DetectedProblem]]:
-    """The same in steps, as every workload is looked at."""
+    """The same in steps, as every workload is read."""
     never = yield from _unschedulable(cluster_state)
     hopeless = {found.about for found in never}
     starving = yield from _starving(cluster_state, at, hopeless)

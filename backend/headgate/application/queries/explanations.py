@@ -82,7 +82,7 @@ class ReasonThen(Schema, kw_only=True, frozen=True):
 
 
 class Attempt(Schema, kw_only=True, frozen=True):
-    """One cycle that looked at it and found something new; `cycle` is its id in `/v1/cycles`."""
+    """One cycle that evaluated it with a new result; `cycle` is its id in `/v1/cycles`."""
 
     position: Position
     time: Timestamp
@@ -104,12 +104,12 @@ class ExplanationSummary(Whole, kw_only=True, frozen=True):
 
 
 class ExplanationView(Schema, kw_only=True, frozen=True):
-    """Why a workload waits, and what would help.
+    """The pending reason of a workload, and how to unblock it.
 
     `since` is the fact from which on this reason has held without a break, and `unchangedSince` its
-    time; both are absent where the log does not tell. `attempts` counts the cycles that looked at
-    it and found something new, and `lastAttempt` is the last of them: looks that found the same
-    again are not in the log. `history` keeps the reasons it waited for before, also once it is
+    time; both are absent where the log does not tell. `attempts` counts the cycles that evaluated
+    it with a new result, and `lastAttempt` is the last of them: evaluations with an unchanged
+    result are not in the log. `history` keeps the reasons it waited for before, also once it is
     admitted. `failedPods` are the first that failed in the newest attempt with failures, and
     `failedPodCount` is how many did.
     """

@@ -39,7 +39,7 @@ class TimelineEntry(Schema, kw_only=True, frozen=True):
     """One fact of a workload's life, told to a person.
 
     Unless it was asked for whole, `data` leaves out what grows with the cluster: of an explanation
-    what is in the way and would help, of an admission the hosts. Reads with `at` this position tell
+    constraints and remedies, of an admission the hosts. Reads with `at` this position tell
     them.
     """
 

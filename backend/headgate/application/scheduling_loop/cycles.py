@@ -43,7 +43,7 @@ class PlanRequest:
 class PlannedBatch:
     """The decisions as one unit, if there were any; `is_settled` if nothing is left to do.
 
-    `cycles` were planned, and `heads` looked at in them.
+    `cycles` were planned, and `heads` evaluated in them.
     """
 
     unit: AppendUnit | None

@@ -340,7 +340,7 @@ class RunSession:
                 self._client.act(f"{self._path}/cancel", body)
 
     def _exit_code(self, phase: str) -> int:
-        """Returns the highest code of the pods that ended by themselves, as srun does."""
+        """Returns the highest code of the pods that ended without an order, as srun does."""
         if phase == "Succeeded":
             return 0
         if phase == "Cancelled" and self._interrupts:

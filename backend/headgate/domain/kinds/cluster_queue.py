@@ -103,7 +103,7 @@ class ClusterQueueStopped(StatusEvent, frozen=True, kw_only=True, tag="cluster_q
 
 
 class ClusterQueueResumed(StatusEvent, frozen=True, kw_only=True, tag="cluster_queue.resumed"):
-    """It admits again; `expired` says that the stop ran out by itself."""
+    """It admits again; `expired` says that the stop expired."""
 
     expired: bool = False
 
@@ -114,7 +114,7 @@ _CHECKS = "/spec/admissionChecksStrategy/admissionChecks"
 
 
 def cluster_queue_violations(spec: ClusterQueueSpec) -> tuple[Violation, ...]:
-    """Broken rules of a ClusterQueue taken by itself."""
+    """Broken rules of a ClusterQueue, without regard to other objects."""
     return (
         *group_violations(
             spec.resource_groups,

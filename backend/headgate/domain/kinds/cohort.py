@@ -50,7 +50,7 @@ class CohortDeleted(ObjectDeleted, frozen=True, tag="cohort.deleted"):
 
 
 def cohort_violations(spec: CohortSpec) -> tuple[Violation, ...]:
-    """Broken rules of a Cohort taken by itself; cycles are allowed and found when it is used."""
+    """Broken rules of one Cohort; cycles are allowed and found when it is used."""
     return (
         *group_violations(
             spec.resource_groups,

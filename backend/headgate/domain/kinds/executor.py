@@ -185,7 +185,7 @@ class RenewExecutor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def executor_violations(spec: ExecutorSpec) -> tuple[Violation, ...]:
-    """Returns broken rules of an Executor taken by itself."""
+    """Returns broken rules of an Executor, without regard to other objects."""
     lease = (MIN_EXECUTOR_LEASE_SECONDS, MAX_EXECUTOR_LEASE_SECONDS)
     ports, logs = spec.rendezvous_ports, spec.log_retention
     least = max(MIN_PORT, ports.first)

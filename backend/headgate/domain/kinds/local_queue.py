@@ -67,7 +67,7 @@ class LocalQueueResumed(StatusEvent, frozen=True, kw_only=True, tag="local_queue
 
 
 def local_queue_violations(spec: LocalQueueSpec) -> tuple[Violation, ...]:
-    """Returns broken rules of a LocalQueue taken by itself."""
+    """Returns broken rules of a LocalQueue, without regard to other objects."""
     return (
         *name_violations("/spec/clusterQueue", spec.cluster_queue),
         *weight_violations(spec.fair_weight_milli),

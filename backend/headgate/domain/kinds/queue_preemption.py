@@ -84,7 +84,7 @@ _PREEMPTION = "/spec/preemption"
 
 
 def preemption_violations(preemption: ClusterQueuePreemption) -> Iterator[Violation]:
-    """Yields broken rules of the policies taken by themselves (trap P18)."""
+    """Yields broken rules of the policies alone (trap P18)."""
     if preemption.borrow_within_cohort.policy != "Never" and (
         preemption.reclaim_within_cohort == "Never"
     ):

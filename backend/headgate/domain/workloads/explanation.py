@@ -140,7 +140,7 @@ def exclusion_message(found: HostExclusion) -> Message:
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The dominant reason of a pending workload, all blockers, and what would help.
+    """The dominant reason of a pending workload, all blockers, and the remedies.
 
     `evaluated` is false where no evaluation was needed, and `dominant` says why. `message` is set
     where no blocker says it; else blocker number `deciding` does. Where the dominant reason is

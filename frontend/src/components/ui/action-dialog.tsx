@@ -70,15 +70,15 @@ export function ActionDialog(props: ActionDialogProps) {
         <div className={expires ? styles.pair : undefined}>
           <ReasonField value={reason} onChange={setReason} />
           {expires && (
-            <SelectField label="Ends by itself" options={EXPIRIES} value={expiry} onChange={(event) => setExpiry(event.target.value)} />
+            <SelectField label="Expires after" options={EXPIRIES} value={expiry} onChange={(event) => setExpiry(event.target.value)} />
           )}
         </div>
         <div>
-          <p className={styles.caption}>The same on the command line</p>
+          <p className={styles.caption}>CLI equivalent</p>
           <CodeBlock wrap label="command" text={command(input)} />
         </div>
         <div className={styles.foot}>
-          <Button onClick={onClose}>{finished ? "Close" : "Leave as it is"}</Button>
+          <Button onClick={onClose}>{finished ? "Close" : "Cancel"}</Button>
           <Button
             type="submit"
             look={danger ? "danger" : "primary"}
@@ -95,8 +95,8 @@ export function ActionDialog(props: ActionDialogProps) {
 function ReasonField({ value, onChange }: { value: string; onChange: (reason: string) => void }) {
   return (
     <TextField
-      label="Reason (kept in the log)"
-      placeholder="Driver upgrade, ticket 4711"
+      label="Reason (recorded in the event log)"
+      placeholder="e.g. Driver upgrade, INC-4711"
       value={value}
       required
       maxLength={1024}
@@ -159,8 +159,8 @@ function withExpiry(input: ActionInput): ActionInput {
 }
 
 function refusalOf(able: number, reason: string, running: boolean, finished: boolean): string | undefined {
-  if (able === 0) return "None of the chosen can be changed this way.";
-  if (finished) return "Everything that could be done is done.";
-  if (running) return "Working on it.";
-  return reason.trim() === "" ? "Give a reason first: it is kept in the log." : undefined;
+  if (able === 0) return "This action doesn't apply to any selected workload.";
+  if (finished) return "Done";
+  if (running) return "In progress…";
+  return reason.trim() === "" ? "Enter a reason. It is recorded in the event log." : undefined;
 }

@@ -17,7 +17,7 @@ const SEVERITIES: Record<string, { tone: Tone; icon: typeof Info; words: string 
 const NOTE = { tone: "move" as Tone, icon: Info, words: "Note" };
 
 export function AttentionList({ attention }: { attention: Attention[] }) {
-  if (attention.length === 0) return <Empty title="No alerts">Stopped queues, failed work and absent executors appear here.</Empty>;
+  if (attention.length === 0) return <Empty title="No alerts">Stopped queues, failed workloads and absent executors appear here.</Empty>;
   return (
     <ul>
       {bySeverity(attention).map((item, index) => {
@@ -44,7 +44,7 @@ function Evidence({ item: { stream, position } }: { item: Attention }) {
   if (!stream || !position) return null;
   return (
     <RouterLink className={styles.evidence} to={`/events?stream=${encodeURIComponent(stream)}`}>
-      Seen in the log at position {position.toLocaleString("en")}
+      Event #{position.toLocaleString("en")}
     </RouterLink>
   );
 }

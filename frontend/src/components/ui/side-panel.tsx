@@ -20,7 +20,7 @@ export function SidePanel({ title, label, onClose, children }: SidePanelProps) {
     <aside className={styles.panel} aria-label={label} data-beside>
       <header className={styles.head}>
         <h2 className={styles.title}>{title}</h2>
-        <Button look="quiet" shape="icon" aria-label="Close the panel" hint="Close (Esc)" onClick={onClose}>
+        <Button look="quiet" shape="icon" aria-label="Close panel" hint="Close (Esc)" onClick={onClose}>
           <X aria-hidden="true" />
         </Button>
       </header>

@@ -9,7 +9,7 @@ import { Button } from "./button";
 import styles from "./states.module.css";
 
 const NOT_FOUND = 404;
-const NOT_THERE_THEN = "This is the past: it may have come only later. Move the slider on, or go back to now.";
+const NOT_THERE_THEN = "Not found at this time. It may have been created later.";
 
 export function Skeleton({ rows = 6 }: { rows?: number }) {
   return (
@@ -68,7 +68,7 @@ export function StaleNote({ error, onRetry }: { error: unknown; onRetry: () => v
   return (
     <div className={styles.note} role="status">
       <CloudOff aria-hidden="true" />
-      <span>This is what was known last; reading anew failed: {problemOf(error).title.toLowerCase()}.</span>
+      <span>Showing the last known data; the update failed: {problemOf(error).title.toLowerCase()}.</span>
       <Button look="quiet" onClick={onRetry}>
         Try again
       </Button>

@@ -81,7 +81,7 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
             <input
               type="checkbox"
               className={styles.check}
-              aria-label="Choose all that are loaded"
+              aria-label="Select all loaded rows"
               checked={items.length > 0 && table.getIsAllRowsSelected()}
               onChange={table.getToggleAllRowsSelectedHandler()}
             />
@@ -213,7 +213,7 @@ function ItemRow<Item extends object>({ id, item, place, columns, selects, activ
           <input
             type="checkbox"
             className={styles.check}
-            aria-label={`Choose ${item.id}`}
+            aria-label={`Select ${item.id}`}
             checked={item.getIsSelected()}
             onChange={item.getToggleSelectedHandler()}
           />

@@ -37,7 +37,7 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem;
   if (error instanceof TypeError || isUnfetched(error)) return UNREACHABLE;
   const detail = error instanceof Error ? error.message : String(error);
-  return { type: "/problems/unexpected", title: "Something unexpected happened", status: 0, detail };
+  return { type: "/problems/unexpected", title: "Unexpected error", status: 0, detail };
 }
 
 // Each browser has words of its own for code of a page that could not be fetched.
@@ -50,10 +50,10 @@ export function isUnfetched(error: unknown): boolean {
 
 export const UNREACHABLE: Problem = {
   type: "/problems/unreachable",
-  title: "The server cannot be reached",
+  title: "Can't reach the server",
   status: 0,
-  detail: "The request did not get through. The connection may be down, or the server may be restarting.",
-  remedy: "Nothing is lost. This page goes on by itself once the server answers again.",
+  detail: "The request failed. The connection may be down, or the server may be restarting.",
+  remedy: "No data is lost. The page reconnects automatically.",
 };
 
 /** The problem of a failed response; other responses give a generic one. */
@@ -65,7 +65,7 @@ export async function problemFrom(answer: Response): Promise<Problem> {
   if (isProblem(body)) return { ...body, status: answer.status };
   return {
     type: "/problems/unexpected",
-    title: answer.statusText || "The server refused",
+    title: answer.statusText || "Request refused",
     status: answer.status,
     detail: `The server answered with status ${answer.status} and no explanation.`,
     requestId: answer.headers.get("x-request-id") ?? undefined,

@@ -17,7 +17,7 @@ export const api = createClient<paths>({
 
 /** Simulations are allowed in the past: they change nothing. */
 const SIMULATIONS = "/v1/simulations";
-const IN_THE_PAST = { type: "/problems/past", title: "The past is on screen", status: 422, detail: PAST_REFUSAL };
+const IN_THE_PAST = { type: "/problems/past", title: "Read-only", status: 422, detail: PAST_REFUSAL };
 
 const requestPolicy: Middleware = {
   onRequest({ request }) {

@@ -1,9 +1,9 @@
 // The rules of preemption in words.
 const RULES: Record<string, string> = {
-  InClusterQueue: "lower priority in the same queue",
-  InCohortReclamation: "reclaims quota that was borrowed",
-  InCohortReclaimWhileBorrowing: "lower priority, while borrowing itself",
-  InCohortFairSharing: "fair share of the cohort",
+  InClusterQueue: "lower priority in the same ClusterQueue (InClusterQueue)",
+  InCohortReclamation: "reclaims lent quota (InCohortReclamation)",
+  InCohortReclaimWhileBorrowing: "reclaims while borrowing (InCohortReclaimWhileBorrowing)",
+  InCohortFairSharing: "fair sharing (InCohortFairSharing)",
 };
 
 /** The preemption rule of a victim in words. */

@@ -3,7 +3,7 @@
 Kubernetes: inter-pod affinity and anti-affinity. A domain is all hosts with one value of a node
 label, whatever the levels of a topology. Terms select the pods of admitted workloads by namespace
 and labels of their templates; pods that Headgate does not place are not known. Only workloads with
-such constraints, or beside pods that keep others away, are looked at (`neighbors_of`).
+such constraints, or beside pods that keep others away, are considered (`neighbors_of`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

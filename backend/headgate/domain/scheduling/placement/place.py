@@ -216,7 +216,7 @@ def _is_packable(context: PlacementContext, member: PodSetPlacement) -> bool:
 
 
 def _capacities(member: PodSetPlacement, area: Bools | None) -> Ints:
-    """The pods of a member that fit each leaf by itself."""
+    """The pods of a member that fit each leaf alone."""
     context = within_area(member.context, area)
     leaves = slice(0, len(context.topology.paths))
     alone = SliceConstraints(1, len(context.topology.levels) - 1)

@@ -289,7 +289,7 @@ class CapacityView(msgspec.Struct, gc=False):
         return self.domain.fits() if self.domain is not None else self.admission() is not None
 
     def admission(self) -> Admission | None:
-        """Returns the best admission for the demand; None while hosts have no room."""
+        """Returns the best admission for the demand; None while hosts lack capacity."""
         if self.demand is None:
             return ANY_HOSTS
         assert self.partition is not None, "a demand is for hosts of a partition"

@@ -50,7 +50,7 @@ from headgate.domain.workloads.pods.eviction_units import protection_of_unit, wo
 from headgate.domain.workloads.state import Workload, WorkloadsByKey
 
 MAX_FOLLOW_UPS = 256
-"""Workloads of a ClusterQueue looked at for follow-up preemptions; more victims count as none."""
+"""Workloads of a ClusterQueue considered for follow-up preemptions; more victims count as none."""
 
 _QUEUE = "clusterqueue/"
 _ABOVE_ALL = 2**63 - 1
@@ -339,7 +339,7 @@ def _by_node(candidates: Iterable[Candidate]) -> dict[str, list[Candidate]]:
 def _contested(
     context: PreemptionContext, amounts: FlavorResourceQuantities, *, has_hosts: bool
 ) -> tuple[FlavorResource, ...]:
-    """What quota is short of, and while hosts have no room, all with a topology (§1.10)."""
+    """What quota is short of, and while hosts lack capacity, all with a topology (§1.10)."""
     partition = context.partition
     usage = partition.usage[PROJECTED]
     return tuple(

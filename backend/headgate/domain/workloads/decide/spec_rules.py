@@ -56,7 +56,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def workload_violations(spec: WorkloadSpec) -> tuple[Violation, ...]:
-    """Violations of a spec by itself, without regard to queues, classes or LimitRanges."""
+    """Violations of a spec, without regard to queues, classes or LimitRanges."""
     found = [
         *_list_violations(spec),
         *_spec_violations(spec),

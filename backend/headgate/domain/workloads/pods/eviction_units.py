@@ -1,4 +1,4 @@
-"""Eviction units: pods of a workload that preemption may take by themselves (preemption.md §6.6).
+"""Eviction units: pods of a workload that preemption may take individually (preemption.md §6.6).
 
 They are the pods beyond the guaranteed count of SemiPreemptible workloads, and those of a `Single`
 pod set beyond its minCount or first pod. Units are taken from the last rank on, in whole topology
@@ -59,7 +59,7 @@ def workload_of(name: str) -> str:
 
 
 def is_divisible(spec: WorkloadSpec) -> bool:
-    """Whether some pods of the workload may be preempted by themselves."""
+    """Whether some pods of the workload may be preempted individually."""
     if spec.preemptibility == "Preemptible":
         return any(pod_set.disruption_mode != "All" for pod_set in spec.pod_sets)
     return spec.preemptibility == "SemiPreemptible"

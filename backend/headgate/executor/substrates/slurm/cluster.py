@@ -134,7 +134,7 @@ class SlurmCluster:
         return max(10.0, self._settings.poll_seconds)
 
     def observe(self) -> Mapping[str, ObservedRun]:
-        """Returns the runs: those that told something, and now and then all are looked at."""
+        """Returns the runs: those that told something, and now and then all of them."""
         now = elapsed_seconds()
         if now - self._polled_at >= self._settings.poll_seconds:
             self._polled_at = now
@@ -334,7 +334,7 @@ class SlurmCluster:
         """Whether a controller that was killed forgot that it had started a job.
 
         It saves its jobs every 5 seconds, takes the job for pending then, and has what is left of
-        it killed. That ranks have begun must have been known before the queue was looked at.
+        it killed. That ranks have begun must have been known before the queue was read.
         """
         if row.state == "PENDING" and job.has_begun:
             job.was_forgotten = True

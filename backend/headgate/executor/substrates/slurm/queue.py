@@ -201,7 +201,7 @@ class JobQueue:
         shutil.rmtree(job.directory, ignore_errors=True)
 
     def ids(self) -> set[int]:
-        """Returns the numbers of the jobs that Slurm had when it was last looked at."""
+        """Returns the numbers of the jobs that Slurm had when it was last read."""
         return {row.id for row in map(self.row, self.jobs.values()) if row is not None}
 
     def _find_or_submit(self, job: QueuedJob, is_wanted: Callable[[QueuedJob], bool]) -> None:

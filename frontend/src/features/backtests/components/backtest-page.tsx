@@ -31,7 +31,7 @@ export function BacktestPage({ id }: { id: string }) {
       <View query={found} rows={8}>
         {(job) => (
           <div className={styles.stack}>
-            <Card title="How far it is" padded>
+            <Card title="Status" padded>
               <div className={styles.form}>
                 <p role="status">
                   <StateBadge job={job} /> Started <Timestamp at={job.createdAt} /> by {job.createdBy.replace(/^user:/, "")} · compute time{" "}
@@ -53,7 +53,7 @@ export function BacktestPage({ id }: { id: string }) {
 function Documents({ job }: { job: Backtest }) {
   if (!job.documents?.trim()) return null;
   return (
-    <Card title="What was configured otherwise">
+    <Card title="Configuration changes">
       <div className={styles.documents}>
         <CodeBlock label="manifests" text={job.documents} />
       </div>
@@ -71,7 +71,7 @@ function CancelButton({ id }: { id: string }) {
   return (
     <Button refusal={refusal} onClick={() => cancelling.mutate()}>
       <Ban aria-hidden="true" />
-      Cancel it
+      Cancel backtest
     </Button>
   );
 }

@@ -44,9 +44,9 @@ export function BacktestsPage() {
           </Card>
         </div>
       ) : (
-        <Empty title="Backtests need the role admin">
+        <Empty title="Admin role required">
           <p>
-            They go through the work of all teams. What would become of a workload of yours, <RouterLink to="/what-if">What-if</RouterLink> tells you.
+            Backtests replay the workloads of all teams. To predict the start of one workload, use the <RouterLink to="/what-if">simulator</RouterLink>.
           </p>
         </Empty>
       )}
@@ -81,7 +81,7 @@ function Form() {
   return (
     <form className={styles.form} onSubmit={submit}>
       <div className={styles.fields}>
-        <TextField label="From (position or time)" value={asked.from} required onChange={(event) => setAsked({ ...asked, from: event.target.value })} />
+        <TextField label="From (revision or timestamp)" value={asked.from} required onChange={(event) => setAsked({ ...asked, from: event.target.value })} />
         <TextField label="To (default: now)" placeholder="2026-09-24T12:00:00Z" value={asked.to} onChange={(event) => setAsked({ ...asked, to: event.target.value })} />
       </div>
       <label>
@@ -112,7 +112,7 @@ function Form() {
 
 function List({ items }: { items: Backtest[] }) {
   return (
-    <PlainTable label="Backtests, newest first" heads={["Created", "State", "Through", "Positions", "By"]}>
+    <PlainTable label="Backtests, newest first" heads={["Created", "State", "Completed", "Positions", "By"]}>
       {items.map((job) => (
         <tr key={job.id}>
           <td>

@@ -65,7 +65,7 @@ function Totals({ totals }: { totals: BacktestResult["totals"] }) {
 
 function Queues({ queues }: { queues: QueueOutcome[] }) {
   return (
-    <PlainTable label="Waiting times by queue" heads={["Queue", "Started", "Still waiting", "Mean wait", "Median wait", "p95 wait", "Preempted"]}>
+    <PlainTable label="Waiting times by queue" heads={["Queue", "Started", "Still pending", "Mean wait", "Median wait", "p95 wait", "Preempted"]}>
       {queues.map(({ clusterQueue, actual, backtest, preemptedActual, preemptedBacktest }) => (
         <tr key={clusterQueue}>
           <th scope="row">{clusterQueue || "none"}</th>

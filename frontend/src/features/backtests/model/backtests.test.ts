@@ -5,7 +5,7 @@ import { changeWords, differenceWords, isUnfinished, linePath, shiftWords, waitW
 describe("a backtest in words", () => {
   it("says what was configured otherwise", () => {
     expect(changeWords({ changes: ["clusterqueue/gpu"] })).toBe("clusterqueue/gpu");
-    expect(changeWords({})).toBe("as it was, by the rules of today");
+    expect(changeWords({})).toBe("no overrides (current scheduler rules)");
   });
 
   it("says in which ways a workload fares differently, and by how much", () => {

@@ -10,8 +10,8 @@ export type QueueOutcome = BacktestResult["queues"][number];
 const DIFFERENCES: Record<Differing["what"][number], string> = {
   StartsEarlier: "starts earlier",
   StartsLater: "starts later",
-  StartsOnlyInBacktest: "starts only here",
-  DoesNotStart: "does not start",
+  StartsOnlyInBacktest: "starts only in the backtest",
+  DoesNotStart: "does not start in the backtest",
   PreemptedMore: "is preempted more often",
   PreemptedLess: "is preempted less often",
   PlacedElsewhere: "is placed elsewhere",
@@ -31,7 +31,7 @@ export function stateTone(state: State): Tone {
 
 /** The overridden objects. */
 export function changeWords({ changes }: Pick<Backtest, "changes">): string {
-  return changes === undefined || changes.length === 0 ? "as it was, by the rules of today" : changes.join(", ");
+  return changes === undefined || changes.length === 0 ? "no overrides (current scheduler rules)" : changes.join(", ");
 }
 
 /** All differences of a workload. */

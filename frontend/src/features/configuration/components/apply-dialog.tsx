@@ -20,7 +20,7 @@ const EFFECTS: Record<Effect["what"], string> = {
   Evicted: "would be evicted",
   EvictedAndStartsAgain: "would be evicted and start again",
   NotEvicted: "would not be evicted",
-  Changes: "would get another place",
+  Changes: "would be placed elsewhere",
 };
 
 export function ApplyDialog({ documents, onClose, onDone }: { documents: string; onClose: () => void; onDone: () => void }) {
@@ -43,12 +43,12 @@ export function ApplyDialog({ documents, onClose, onDone }: { documents: string;
     doing.mutate();
   };
   return (
-    <Modal open title="What it would do" words="Tried out on a copy of the state, with the real rules; nothing is written yet." onClose={onClose}>
+    <Modal open title="Preview impact" words="Simulated on the current state. Not applied yet." onClose={onClose}>
       <form className={styles.form} onSubmit={submit}>
         <View query={preview} rows={2}>
           {(found) => <Impact found={found} />}
         </View>
-        <TextField label="Reason (kept in the log)" value={reason} required maxLength={1024} onChange={(event) => setReason(event.target.value)} />
+        <TextField label="Reason (recorded in the event log)" value={reason} required maxLength={1024} onChange={(event) => setReason(event.target.value)} />
         {doing.isError && <ProblemWords problem={problemOf(doing.error)} />}
         {refused.map((problem) => (
           <div key={problem.detail} role="alert">
@@ -57,7 +57,7 @@ export function ApplyDialog({ documents, onClose, onDone }: { documents: string;
           </div>
         ))}
         <div className={styles.foot}>
-          <Button onClick={onClose}>Leave as it is</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" refusal={refusalOf(reason, doing.isPending)}>
             Apply
           </Button>
@@ -71,7 +71,7 @@ function Impact({ found }: { found: Simulation }) {
   return (
     <div role="status">
       <p>
-        {found.starts} would start, {found.evictions} would be evicted; {found.effects.length} would fare differently in all.
+        {found.starts} start · {found.evictions} evicted · {found.effects.length} workloads affected
       </p>
       {found.effects.length > 0 && (
         <ul className={styles.effects} tabIndex={0} aria-label="Affected workloads">
@@ -87,6 +87,6 @@ function Impact({ found }: { found: Simulation }) {
 }
 
 function refusalOf(reason: string, isRunning: boolean): string | undefined {
-  if (isRunning) return "Working on it.";
-  return reason.trim() === "" ? "Give a reason first: it is kept in the log." : undefined;
+  if (isRunning) return "In progress…";
+  return reason.trim() === "" ? "Enter a reason. It is recorded in the event log." : undefined;
 }

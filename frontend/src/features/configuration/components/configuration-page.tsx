@@ -26,11 +26,11 @@ export function ConfigurationPage() {
   return (
     <Page
       title="Configuration"
-      lead="Choose an object, or paste manifests of any number. What breaks a rule or is most likely not meant is said at its line, and what a change would do before it is made."
-      actions={<RouterLink to="/history">Configuration history</RouterLink>}
+      lead="Edit an object or paste manifests. Errors and warnings appear inline; preview the impact before applying."
+      actions={<RouterLink to="/history">Change history</RouterLink>}
     >
       <div className={styles.columns}>
-        <Card title="What is configured" padded>
+        <Card title="Objects" padded>
           <div className={styles.kinds}>
             <SelectField label="Kind" options={OPTIONS} value={kind} onChange={(event) => url.change({ kind: event.target.value, name: "" })} />
             <View query={list} rows={4} empty={(items) => (items.length === 0 ? <p className={styles.quiet}>There is no {kind}.</p> : undefined)}>
@@ -38,12 +38,12 @@ export function ConfigurationPage() {
             </View>
             <Button onClick={() => url.change({ name: "" })}>
               <Plus aria-hidden="true" />
-              Paste manifests
+              New / paste YAML
             </Button>
           </div>
         </Card>
         {key === "" ? (
-          <Editor key="paste" title="Manifests to apply" begin="" />
+          <Editor key="paste" title="YAML editor" begin="" />
         ) : list.data === undefined ? (
           <Skeleton rows={8} />
         ) : (
@@ -72,7 +72,7 @@ function Chosen({ kind, name, found }: { kind: Kind; name: string; found: Manife
   if (found === undefined) {
     return (
       <Empty title={`There is no ${kind} ${name}`}>
-        <p>It may have been deleted; its history still tells what it was.</p>
+        <p>It may have been deleted. Its change history keeps every revision.</p>
         <HistoryLink kind={kind} name={name} />
       </Empty>
     );
@@ -83,7 +83,7 @@ function Chosen({ kind, name, found }: { kind: Kind; name: string; found: Manife
 function HistoryLink({ kind, name }: { kind: Kind; name: string }) {
   return (
     <RouterLink to={`/history?${new URLSearchParams({ stream: streamOf(kind, name) })}`}>
-      <GitCompareArrows aria-hidden="true" width="1em" height="1em" /> History and revert
+      <GitCompareArrows aria-hidden="true" width="1em" height="1em" /> Change history
     </RouterLink>
   );
 }

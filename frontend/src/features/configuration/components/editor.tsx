@@ -54,7 +54,7 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
             spellCheck={false}
             readOnly={refusal !== undefined}
             rows={Math.min(MAX_ROWS, Math.max(MIN_ROWS, text.split("\n").length))}
-            placeholder="One or many YAML documents, with --- between them"
+            placeholder="One or more YAML documents, separated by ---"
             value={text}
             onChange={(event) => setDraft({ text: event.target.value, over: draft?.over ?? begin })}
           />
@@ -64,12 +64,12 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
           <div className={styles.actions}>
             <Button look="primary" refusal={refusal ?? applyRefusal(text, isBroken, checked === undefined, isSame)} onClick={() => setApplying(true)}>
               <FlaskConical aria-hidden="true" />
-              Preview and apply
+              Preview changes
             </Button>
             {draft !== null && (
               <Button onClick={() => setDraft(null)}>
                 <RotateCcw aria-hidden="true" />
-                Start anew
+                Discard changes
               </Button>
             )}
           </div>
@@ -88,8 +88,8 @@ function ChangedMeanwhile({ draft, now, onCarried }: { draft: Draft; now: string
   const carried = useMemo(() => threeWayMerge(draft.over, draft.text, now), [draft, now]);
   return (
     <PartialNote>
-      It has changed since you began; applying will be refused.{" "}
-      {carried === undefined ? "Both of you changed the same lines: start anew from what it is now." : <Button onClick={() => onCarried(carried)}>Lay my changes over what it is now</Button>}
+      The object changed on the server. Applying will be refused.{" "}
+      {carried === undefined ? "Conflict: the same lines changed on the server. Reload to continue." : <Button onClick={() => onCarried(carried)}>Rebase my changes</Button>}
     </PartialNote>
   );
 }
@@ -115,16 +115,16 @@ function useSettled(text: string): string {
 }
 
 function statusWords(text: string, found: string | undefined, isChecking: boolean): string {
-  if (text.trim() === "") return "Nothing to check yet.";
+  if (text.trim() === "") return "No changes";
   if (isChecking) return "Checking…";
-  return found === undefined ? "It cannot be read." : `Checked: ${found}.`;
+  return found === undefined ? "Invalid YAML" : `Checked: ${found}.`;
 }
 
 function applyRefusal(text: string, isBroken: boolean, isUnchecked: boolean, isSame: boolean): string | undefined {
-  if (text.trim() === "") return "Write or paste something first.";
-  if (isBroken) return "Mend first what breaks a rule.";
-  if (isUnchecked) return "It is being checked.";
-  return isSame ? "It is so already." : undefined;
+  if (text.trim() === "") return "Enter a manifest";
+  if (isBroken) return "Fix the errors first";
+  if (isUnchecked) return "Checking…";
+  return isSame ? "No changes to apply" : undefined;
 }
 
 function selectLine(area: HTMLTextAreaElement | null, line: number): void {

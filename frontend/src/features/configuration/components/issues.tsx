@@ -9,11 +9,11 @@ import type { Issue } from "../model/documents";
 import styles from "./configuration.module.css";
 
 const ICONS = { error: OctagonAlert, warning: TriangleAlert, note: Info };
-const WORDS = { error: "Breaks a rule", warning: "Hardly meant", note: "To know" };
+const WORDS = { error: "Error", warning: "Warning", note: "Info" };
 
 export function Issues({ issues, onLine }: { issues: Issue[]; onLine: (line: number) => void }) {
   return (
-    <Card title="What to look at" aside={`${issues.length}`} padded>
+    <Card title="Problems" aside={`${issues.length}`} padded>
       <ul className={styles.issues}>
         {issues.map((issue) => (
           <li key={issue.subject + issue.pointer + issue.message} className={`${styles.issue ?? ""} ${styles[issue.severity] ?? ""}`}>

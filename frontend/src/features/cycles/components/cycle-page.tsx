@@ -21,10 +21,10 @@ export function CyclePage({ id }: { id: string }) {
   const cycle = useQuery(cycleQuery(id));
   return (
     <Page
-      title="Cycle"
+      title="Scheduling cycle"
       over={
         <>
-          <RouterLink to="/cycles">Cycles</RouterLink>
+          <RouterLink to="/cycles">Scheduling cycles</RouterLink>
           <span className="mono">{id}</span>
         </>
       }
@@ -40,37 +40,37 @@ function Body({ found, id }: { found: CycleDetail; id: string }) {
   return (
     <>
       <div className={styles.columns}>
-        <Card title="Input and figures">
+        <Card title="Details">
           <dl className={styles.facts}>
-            <dt>Planned</dt>
+            <dt>Time</dt>
             <dd>
               <Timestamp at={cycle.at} /> by <span className="mono">{cycle.worker}</span>
             </dd>
             <dt>Input</dt>
             <dd>
-              The log up to #{cycle.inputPosition}.{" "}
+              Event log up to #{cycle.inputPosition}{" "}
               <Button look="quiet" onClick={() => showMoment(String(cycle.inputPosition))}>
-                See everything as it was then
+                View state at this time
               </Button>
             </dd>
-            <dt>Looked at</dt>
+            <dt>Heads evaluated</dt>
             <dd>
-              {cycle.heads} in {cycle.cycles} {cycle.cycles === 1 ? "round" : "rounds"}; {cycle.inadmissible} {cycle.inadmissible === 1 ? "was" : "were"} inadmissible
+              {cycle.heads} in {cycle.cycles} {cycle.cycles === 1 ? "cycle" : "cycles"}; {cycle.inadmissible} inadmissible
             </dd>
-            <dt>Took</dt>
+            <dt>Duration</dt>
             <dd>
-              {durationWords(cycle.planningMicroseconds)} to plan, {durationWords(cycle.commitMicroseconds)} to commit
+              {durationWords(cycle.planningMicroseconds)} planning, {durationWords(cycle.commitMicroseconds)} commit
             </dd>
-            <dt>Conflicts before</dt>
+            <dt>Earlier conflicts</dt>
             <dd>{cycle.conflicts}</dd>
           </dl>
         </Card>
         <RunAgain id={id} />
       </div>
-      <Card title="Decisions, in order" aside={events.length === 1 ? "1 fact" : `${events.length} facts`}>
+      <Card title="Decisions" aside={events.length === 1 ? "1 event" : `${events.length} events`}>
         {events.length === 0 ? (
-          <Empty title="No fact to show">
-            <p>{cycle.outcome === "Conflict" ? "The log refused it, so that nothing was recorded." : "Its facts are about other teams."}</p>
+          <Empty title="No events">
+            <p>{cycle.outcome === "Conflict" ? "Discarded due to a write conflict; nothing was recorded." : "You don't have access to these events."}</p>
           </Empty>
         ) : (
           <ol className={styles.events}>
@@ -87,12 +87,12 @@ function Body({ found, id }: { found: CycleDetail; id: string }) {
 function RunAgain({ id }: { id: string }) {
   const rerun = useMutation({ mutationFn: () => runAgain(id) });
   return (
-    <Card title="Run it again" padded>
+    <Card title="Replay" padded>
       <div className={styles.again}>
-        <p>The same input through the same rules must give the same facts, byte by byte. Nothing is written.</p>
+        <p>Replays the cycle and verifies that it produces identical events. Read-only.</p>
         <Button look="primary" onClick={() => rerun.mutate()}>
           <RotateCw aria-hidden="true" />
-          {rerun.isPending ? "Running…" : "Run it again"}
+          {rerun.isPending ? "Replaying…" : "Replay"}
         </Button>
         {rerun.isError && <Failed error={rerun.error} />}
         {rerun.data && <Result rerun={rerun.data} />}
@@ -106,11 +106,11 @@ function Result({ rerun }: { rerun: CycleRerun }) {
     <div role="status">
       {rerun.isSame ? (
         <Badge tone="good" icon={CircleCheck}>
-          {rerun.events === 1 ? "The same fact" : `The same ${rerun.events} facts`} to the byte
+          {rerun.events === 1 ? "Identical: 1 event" : `Identical: ${rerun.events} events`}
         </Badge>
       ) : (
         <Badge tone="bad" icon={CircleX}>
-          It comes out otherwise: {rerun.firstDifference}
+          Different: {rerun.firstDifference}
         </Badge>
       )}
       <p className={styles.digest}>SHA-256 {rerun.digestReplayed}</p>

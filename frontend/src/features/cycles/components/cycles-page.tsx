@@ -14,10 +14,10 @@ import { durationWords, figuresOf, outcomeWords } from "../model/cycles";
 import styles from "./cycles.module.css";
 
 const COLUMNS: Column<Cycle>[] = [
-  { id: "at", header: "When", width: "6rem", narrow: "5rem", cell: (cycle) => <Timestamp at={cycle.at} /> },
+  { id: "at", header: "Time", width: "6rem", narrow: "5rem", cell: (cycle) => <Timestamp at={cycle.at} /> },
   { id: "partition", header: "Partition", width: "minmax(0, 1.2fr)", narrow: "minmax(0, 1fr)", cell: (cycle) => <span className="mono">{cycle.partition}</span> },
   { id: "outcome", header: "Outcome", width: "minmax(0, 1.4fr)", narrow: "minmax(0, 1fr)", cell: outcomeWords },
-  { id: "heads", header: "Looked at", width: "5.5rem", end: true, cell: (cycle) => <span className="number">{cycle.heads}</span> },
+  { id: "heads", header: "Heads", width: "5.5rem", end: true, cell: (cycle) => <span className="number">{cycle.heads}</span> },
   { id: "inadmissible", header: "Inadmissible", width: "7rem", end: true, cell: (cycle) => <span className="number">{cycle.inadmissible}</span> },
   { id: "plan", header: "Planning", width: "6rem", end: true, cell: (cycle) => <span className="number">{durationWords(cycle.planningMicroseconds)}</span> },
   { id: "commit", header: "Commit", width: "6rem", end: true, cell: (cycle) => <span className="number">{durationWords(cycle.commitMicroseconds)}</span> },
@@ -33,7 +33,7 @@ export function CyclesPage() {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   return (
-    <Page title="Cycles" lead="What workers planned, on what, how long it took, and what came of it. Each can be run again.">
+    <Page title="Scheduling cycles" lead="Scheduling cycles with latency, decisions and conflicts. Each can be replayed deterministically.">
       {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
       {cycles.length > 0 && <Figures cycles={cycles} />}
       <Card>
@@ -44,12 +44,12 @@ export function CyclesPage() {
             <Skeleton rows={8} />
           )
         ) : cycles.length === 0 ? (
-          <Empty title="Nothing has been decided yet">
-            <p>Submit a workload: the cycle that finds it a place, or a reason why not, stands here.</p>
+          <Empty title="No scheduling cycles yet">
+            <p>The cycle that admits a submitted workload, or records its pending reason, appears here.</p>
           </Empty>
         ) : (
           <VirtualTable
-            label="Cycles, newest first"
+            label="Scheduling cycles, newest first"
             columns={COLUMNS}
             rows={cycles}
             rowKey={(cycle) => cycle.id}
@@ -68,8 +68,8 @@ function Figures({ cycles }: { cycles: Cycle[] }) {
     <dl className={styles.figures}>
       <Figure words="Cycles shown" value={String(figures.count)} />
       <Figure words="Decisions" value={String(figures.decisions)} />
-      <Figure words="Workloads looked at" value={String(figures.heads)} />
-      <Figure words="Refused as stale" value={String(figures.conflicts)} />
+      <Figure words="Workloads evaluated" value={String(figures.heads)} />
+      <Figure words="Conflicts" value={String(figures.conflicts)} />
       <Figure words="Slowest" value={durationWords(figures.slowest)} />
     </dl>
   );

@@ -9,7 +9,7 @@ export function durationWords(microseconds: number): string {
 }
 
 const PLAINER: Record<string, string> = {
-  "something has moved the guard of the partition": "what it was planned on has changed",
+  "something has moved the guard of the partition": "its input changed",
 };
 
 /** What came of it, in one phrase. */

@@ -13,15 +13,15 @@ export function EventPanel({ fact, onClose }: { fact: Fact; onClose: () => void 
   return (
     <SidePanel title={`${typeWords(fact.type)} #${fact.position}`} label={`Event ${fact.position}`} onClose={onClose}>
       <dl className={styles.facts}>
-        <dt>About</dt>
+        <dt>Object</dt>
         <dd>
           <Subject stream={fact.stream} /> (version {fact.version} of {fact.stream})
         </dd>
         <dt>Type</dt>
         <dd className="mono">{fact.type}</dd>
-        <dt>When</dt>
+        <dt>Time</dt>
         <dd>{formatAbsolute(fact.at)}</dd>
-        <dt>By</dt>
+        <dt>Actor</dt>
         <dd>{fact.actor}</dd>
         {fact.reason && (
           <>
@@ -31,19 +31,19 @@ export function EventPanel({ fact, onClose }: { fact: Fact; onClose: () => void 
         )}
         {fact.causation && (
           <>
-            <dt>Caused by</dt>
+            <dt>Causation ID</dt>
             <dd className="mono">{fact.causation}</dd>
           </>
         )}
         {fact.correlation && (
           <>
-            <dt>Belongs to</dt>
+            <dt>Correlation ID</dt>
             <dd className="mono">
               <RouterLink to={`/events?correlation=${encodeURIComponent(fact.correlation)}`}>{fact.correlation}</RouterLink>
               {fact.causation?.startsWith("batch:") && (
                 <>
                   {" "}
-                  (<RouterLink to={`/needs-attention?batch=${encodeURIComponent(fact.correlation)}`}>what became of it, and taking it back</RouterLink>)
+                  (<RouterLink to={`/needs-attention?batch=${encodeURIComponent(fact.correlation)}`}>View bulk action / undo</RouterLink>)
                 </>
               )}
             </dd>

@@ -9,10 +9,10 @@ import styles from "./events-page.module.css";
 
 const COLUMNS: Column<Fact>[] = [
   { id: "position", header: "Position", width: "6rem", end: true, cell: (fact) => <span className="number">#{fact.position}</span> },
-  { id: "type", header: "What", width: "13rem", narrow: "11rem", cell: (fact) => <FactBadge fact={fact} /> },
+  { id: "type", header: "Type", width: "13rem", narrow: "11rem", cell: (fact) => <FactBadge fact={fact} /> },
   {
     id: "stream",
-    header: "About",
+    header: "Object",
     width: "minmax(0, 1fr)",
     narrow: "minmax(0, 1fr)",
     cell: (fact) => <Subject stream={fact.stream} />,
@@ -28,8 +28,8 @@ const COLUMNS: Column<Fact>[] = [
       </span>
     ),
   },
-  { id: "actor", header: "By", width: "8rem", cell: (fact) => <span className={styles.soft}>{fact.actor}</span> },
-  { id: "at", header: "When", width: "6rem", end: true, cell: (fact) => <Timestamp at={fact.at} /> },
+  { id: "actor", header: "Actor", width: "8rem", cell: (fact) => <span className={styles.soft}>{fact.actor}</span> },
+  { id: "at", header: "Time", width: "6rem", end: true, cell: (fact) => <Timestamp at={fact.at} /> },
 ];
 
 export interface EventTableProps {

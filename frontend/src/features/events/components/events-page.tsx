@@ -28,7 +28,7 @@ export function EventsPage() {
   const url = useUrl();
   const filters = eventFiltersIn(url);
   return (
-    <Page title="Events" lead="Everything that ever happened, in the one order it happened in.">
+    <Page title="Event log" lead="Ordered, append-only event log.">
       <Shape filters={filters} />
       <Filters filters={filters} />
       <EventList key={JSON.stringify(filters)} filters={filters} />
@@ -44,14 +44,14 @@ function Shape({ filters }: { filters: EventFilters }) {
     <div className={styles.span}>
       {filters.since !== "" && (
         <Button look="quiet" onClick={() => url.change({ since: "", until: "" })}>
-          Clear the range
+          Clear time range
         </Button>
       )}
-      <SelectField label="Time span" options={SPANS} value={String(minutes)} onChange={(event) => url.change({ minutes: event.target.value, since: "", until: "" })} />
+      <SelectField label="Time range" options={SPANS} value={String(minutes)} onChange={(event) => url.change({ minutes: event.target.value, since: "", until: "" })} />
     </div>
   );
   return (
-    <Card title="How much happened" aside={aside} padded>
+    <Card title="Event volume" aside={aside} padded>
       <View query={histogram} rows={3}>
         {({ buckets, bucketSeconds }) => (
           <Bars
@@ -89,7 +89,7 @@ function Filters({ filters }: { filters: EventFilters }) {
       {field("type", "Type", "workload.admitted", first)}
       {field("stream", "Stream", "workload/team-a/train")}
       {field("actor", "Actor", "user:ana")}
-      {field("correlation", "Belongs to", "request or cycle")}
+      {field("correlation", "Correlation ID", "request or scheduling cycle")}
     </search>
   );
 }
@@ -114,7 +114,7 @@ function EventList({ filters }: { filters: EventFilters }) {
     <>
       {list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
       <Card
-        title="The log"
+        title="Events"
         aside={
           <span aria-live="polite">
             {waiting > 0 && (
@@ -126,7 +126,7 @@ function EventList({ filters }: { filters: EventFilters }) {
         }
       >
         {shown.length === 0 ? (
-          <Empty title="No event matches">Loosen the filters, or wait: new events appear by themselves.</Empty>
+          <Empty title="No event matches">Change the filters. New events appear automatically.</Empty>
         ) : (
           <EventTable
             facts={shown}

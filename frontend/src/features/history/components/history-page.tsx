@@ -26,9 +26,9 @@ export function HistoryPage() {
   const revisions = list.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <Page
-      title="Configuration history"
+      title="Change history"
       lead="Configuration changes with diffs. Roll back to any revision after previewing the impact."
-      actions={(stream || kind) && <Button onClick={() => url.change({ stream: "", kind: "" })}>Show all, not only {stream || kind}</Button>}
+      actions={(stream || kind) && <Button onClick={() => url.change({ stream: "", kind: "" })}>Show all objects, not only {stream || kind}</Button>}
     >
       {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
       {list.data === undefined ? (
@@ -38,8 +38,8 @@ export function HistoryPage() {
           <Skeleton rows={6} />
         )
       ) : revisions.length === 0 ? (
-        <Empty title="Nothing has been configured">
-          <p>Apply queues, flavors and nodes; every change of them will stand here for ever.</p>
+        <Empty title="No changes yet">
+          <p>Apply queues, flavors and nodes. Every change of them is kept here.</p>
         </Empty>
       ) : (
         <ol className={styles.list}>
@@ -86,7 +86,7 @@ function Side({ as: Mark, value }: { as: "del" | "ins"; value: unknown }) {
 
 function RevisionCard({ revision, onRevert, onOnly }: { revision: Revision; onRevert: () => void; onOnly: () => void }) {
   const role = refusalFor(useIdentity(), { on: "queue" });
-  const refusal = revision.kind === "Node" ? "What nodes report cannot be taken back." : role;
+  const refusal = revision.kind === "Node" ? "Node-reported values can't be rolled back" : role;
   return (
     <Card
       title={`${revision.kind} ${revision.name}`}
@@ -98,7 +98,7 @@ function RevisionCard({ revision, onRevert, onOnly }: { revision: Revision; onRe
       padded
     >
       {revision.reason && <p className={styles.reason}>“{revision.reason}”</p>}
-      {revision.differences.length === 0 && <p className={styles.aside}>Nothing in its definition differs.</p>}
+      {revision.differences.length === 0 && <p className={styles.aside}>No spec changes</p>}
       <dl className={styles.differences}>
         {revision.differences.map((difference) => (
           <DifferenceLine key={difference.path} difference={difference} />
@@ -106,11 +106,11 @@ function RevisionCard({ revision, onRevert, onOnly }: { revision: Revision; onRe
       </dl>
       <div className={styles.foot}>
         <Button look="quiet" onClick={onOnly}>
-          Only this object
+          Filter to this object
         </Button>
         <Button refusal={refusal} onClick={onRevert}>
           <Undo2 aria-hidden="true" />
-          Make it again what it was then
+          Roll back to this revision
         </Button>
       </div>
     </Card>

@@ -21,7 +21,7 @@ export function RevertDialog({ revision, onClose }: { revision: Revision; onClos
   const doing = useMutation({
     mutationFn: () => revert(stream, position, reason.trim()),
     onSuccess: () => {
-      announce(`${name} is again as it was at #${position}`);
+      announce(`${name} rolled back to #${position}`);
       onClose();
     },
   });
@@ -30,21 +30,21 @@ export function RevertDialog({ revision, onClose }: { revision: Revision; onClos
     doing.mutate();
   };
   return (
-    <Modal open title={`Make ${name} what it was`} words={`As right after #${position}. It is a new change; the log keeps everything.`} onClose={onClose}>
+    <Modal open title={`Roll back ${name}`} words={`Restores revision #${position} as a new change.`} onClose={onClose}>
       <form className={styles.form} onSubmit={submit}>
         <View query={preview} rows={2}>
           {(found) => (
             <p role="status">
-              {found.starts} would start, {found.evictions} would be evicted; {found.effects.length} would fare differently in all.
+              {found.starts} start · {found.evictions} evicted · {found.effects.length} workloads affected
             </p>
           )}
         </View>
-        <TextField label="Reason (kept in the log)" value={reason} required maxLength={1024} onChange={(event) => setReason(event.target.value)} />
+        <TextField label="Reason (recorded in the event log)" value={reason} required maxLength={1024} onChange={(event) => setReason(event.target.value)} />
         {doing.isError && <ProblemWords problem={problemOf(doing.error)} />}
         <div className={styles.foot}>
-          <Button onClick={onClose}>Leave as it is</Button>
-          <Button type="submit" look="primary" refusal={reason.trim() === "" ? "Give a reason first: it is kept in the log." : undefined}>
-            Make it so
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" refusal={reason.trim() === "" ? "Enter a reason. It is recorded in the event log." : undefined}>
+            Roll back
           </Button>
         </div>
       </form>

@@ -84,8 +84,8 @@ function Asking({ action, cases, onClose, onDone }: AskingProps) {
     <form className={styles.form} onSubmit={(event) => void submit(event)}>
       <Preview shown={shown} />
       <TextField
-        label="Reason (kept in the log)"
-        placeholder="Spot capacity is back, ticket 4711"
+        label="Reason (recorded in the event log)"
+        placeholder="e.g. Spot capacity is back, INC-4711"
         value={reason}
         required
         maxLength={1024}
@@ -93,14 +93,14 @@ function Asking({ action, cases, onClose, onDone }: AskingProps) {
         onChange={(event) => setReason(event.target.value)}
       />
       {words.expires && (
-        <SelectField label="Ends by itself" options={EXPIRIES} value={expiry} onChange={(event) => setExpiry(event.target.value)} />
+        <SelectField label="Expires after" options={EXPIRIES} value={expiry} onChange={(event) => setExpiry(event.target.value)} />
       )}
       <div>
-        <p className={styles.caption}>The same on the command line</p>
+        <p className={styles.caption}>CLI equivalent</p>
         <CodeBlock wrap label="command" text={commandFor(action, [...able], { reason: reason.trim(), expirySeconds })} />
       </div>
       <div className={styles.foot}>
-        <Button onClick={onClose}>Leave as it is</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" look={words.danger ? "danger" : "primary"} refusal={refusalOf(able.size, reason, running)}>
           {running ? "Working…" : `${words.verb} ${able.size}`}
         </Button>
@@ -122,12 +122,12 @@ function Done({ result, undoes, onRecord, onClose }: { result: BulkResult; undoe
   };
   return (
     <div className={styles.form}>
-      <BatchItems heading={`${result.eligible} done, ${result.ineligible} left as they are`} items={result.items} />
+      <BatchItems heading={`${result.eligible} succeeded, ${result.ineligible} skipped`} items={result.items} />
       <p className={styles.caption}>
-        One batch in the log: <code>{result.batch}</code>
+        Bulk action ID: <code>{result.batch}</code>
       </p>
       <div className={styles.foot}>
-        <Button onClick={record}>{undoes ? "Take it back" : "How each stands now"}</Button>
+        <Button onClick={record}>{undoes ? "Undo" : "View results"}</Button>
         <Button look="primary" autoFocus onClick={onClose}>
           Close
         </Button>
@@ -137,7 +137,7 @@ function Done({ result, undoes, onRecord, onClose }: { result: BulkResult; undoe
 }
 
 function refusalOf(able: number, reason: string, running: boolean): string | undefined {
-  if (able === 0) return "None of the chosen can be changed this way.";
-  if (running) return "Working on it.";
-  return reason.trim() === "" ? "Give a reason first: it is kept in the log." : undefined;
+  if (able === 0) return "This action doesn't apply to any selected workload.";
+  if (running) return "In progress…";
+  return reason.trim() === "" ? "Enter a reason. It is recorded in the event log." : undefined;
 }

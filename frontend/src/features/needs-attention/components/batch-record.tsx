@@ -24,7 +24,7 @@ import styles from "./needs-attention.module.css";
 export function BatchRecord({ batch, onClose }: { batch: string; onClose: () => void }) {
   const found = useQuery(batchQuery(batch));
   return (
-    <Modal open title={found.data ? batchTitle(found.data) : "A batch"} words={found.data && <WhoAndWhy batch={found.data} />} onClose={onClose}>
+    <Modal open title={found.data ? batchTitle(found.data) : "Bulk action"} words={found.data && <WhoAndWhy batch={found.data} />} onClose={onClose}>
       <View query={found} rows={3}>
         {(read) => <Record key={batch} read={read} onClose={onClose} />}
       </View>
@@ -48,9 +48,9 @@ function Record({ read, onClose }: { read: Batch; onClose: () => void }) {
   const items = takenBack(undone, before);
   return (
     <div className={styles.form}>
-      <BatchItems heading={`${undone.eligible} taken back, ${items.length - undone.eligible} left as they are`} items={items} />
+      <BatchItems heading={`${undone.eligible} undone, ${items.length - undone.eligible} skipped`} items={items} />
       <p className={styles.caption}>
-        One batch in the log: <code>{undone.batch}</code>
+        Bulk action ID: <code>{undone.batch}</code>
       </p>
       <div className={styles.foot}>
         <Button look="primary" autoFocus onClick={onClose}>
@@ -71,7 +71,7 @@ function TakingBack({ read, onClose, onDone }: { read: Batch; onClose: () => voi
     setRunning(true);
     try {
       const undone = await undoBatch(read.batch, reason.trim());
-      announce(`Taken back: ${undone.eligible} of ${read.items.length}`, undone.eligible < read.items.length ? "bad" : "good");
+      announce(`Undone: ${undone.eligible} of ${read.items.length}`, undone.eligible < read.items.length ? "bad" : "good");
       onDone(undone);
     } catch (error) {
       announce(problemOf(error).detail, "bad");
@@ -90,23 +90,23 @@ function TakingBack({ read, onClose, onDone }: { read: Batch; onClose: () => voi
       {stands > 0 && (
         <>
           <TextField
-            label="Reason for taking it back (kept in the log)"
+            label="Reason for undo (recorded in the event log)"
             value={reason}
             maxLength={1024}
             autoFocus
             onChange={(event) => setReason(event.target.value)}
           />
           <div>
-            <p className={styles.caption}>The same on the command line</p>
+            <p className={styles.caption}>CLI equivalent</p>
             <CodeBlock wrap label="command" text={commandOf(read.batch, reason.trim())} />
           </div>
         </>
       )}
       <div className={styles.foot}>
-        <Button onClick={onClose}>{stands > 0 ? "Leave as it is" : "Close"}</Button>
+        <Button onClick={onClose}>{stands > 0 ? "Cancel" : "Close"}</Button>
         {stands > 0 && (
-          <Button type="submit" look="primary" refusal={running ? "Working on it." : role}>
-            {running ? "Working…" : `Take back ${stands}`}
+          <Button type="submit" look="primary" refusal={running ? "In progress…" : role}>
+            {running ? "Working…" : `Undo ${stands}`}
           </Button>
         )}
       </div>

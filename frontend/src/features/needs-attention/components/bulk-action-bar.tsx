@@ -31,7 +31,7 @@ export function BulkActionBar({ cases, selection, onAsked, onAll, onClear }: Bul
         <span className="number">{cases.length === 1 ? "1 workload" : `${cases.length} workloads`}</span>
       ) : (
         <>
-          <strong className="number">{chosen.length} chosen</strong>
+          <strong className="number">{chosen.length} selected</strong>
           {BULK_ACTIONS.map((action) => (
             <Button key={action} refusal={role} onClick={() => onAsked({ action, cases: chosen })}>
               {ACTION_WORDS[action].verb}
@@ -42,12 +42,12 @@ export function BulkActionBar({ cases, selection, onAsked, onAll, onClear }: Bul
       <span className={styles.grow} />
       {chosen.length < cases.length && (
         <Button look="quiet" onClick={onAll}>
-          Choose all {cases.length}
+          Select all {cases.length}
         </Button>
       )}
       {chosen.length > 0 && (
         <Button look="quiet" onClick={onClear}>
-          Choose none
+          Clear selection
         </Button>
       )}
     </div>

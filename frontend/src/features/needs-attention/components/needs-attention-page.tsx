@@ -83,7 +83,7 @@ function Cases({ found, selection, onSelection, onAsked }: CasesProps) {
         onAll={() => onSelection(Object.fromEntries(found.items.map((one) => [keyOf(one), true as const])))}
         onClear={() => onSelection({})}
       />
-      {found.more > 0 && <PartialNote>{found.more} more are not listed; narrow the list to see them.</PartialNote>}
+      {found.more > 0 && <PartialNote>{found.more} more are not listed; filter the list to see them.</PartialNote>}
       <StuckWorkloadTable
         rows={found.items}
         opened={url.get("panel")}
@@ -119,6 +119,6 @@ function Causes({ counts, chosen, onChange }: CausesProps) {
 }
 
 function NoWorkloads({ narrowed }: { narrowed: boolean }) {
-  if (narrowed) return <Empty title="No workloads match">Loosen or clear them to see more.</Empty>;
+  if (narrowed) return <Empty title="No workloads match">Change or clear the filters.</Empty>;
   return <Empty title="No stuck workloads">Inactive, retrying and held workloads appear here.</Empty>;
 }

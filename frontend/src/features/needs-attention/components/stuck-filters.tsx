@@ -24,7 +24,7 @@ export function StuckFilterBar({ filters, onChange }: StuckFilterBarProps) {
       <TypedField label="Name contains" value={filters.name} inputRef={nameInput} onSettled={(name) => onChange({ name })} />
       <TypedField label="Namespace" value={filters.namespace} onSettled={(namespace) => onChange({ namespace })} />
       <TypedField label="ClusterQueue" value={filters.clusterQueue} onSettled={(clusterQueue) => onChange({ clusterQueue })} />
-      <SelectField label="Came here" options={SINCE} value={filters.since} onChange={(event) => onChange({ since: event.target.value })} />
+      <SelectField label="Since" options={SINCE} value={filters.since} onChange={(event) => onChange({ since: event.target.value })} />
       {FILTER_NAMES.some((name) => filters[name] !== "") && (
         <Button look="quiet" onClick={() => onChange(NOTHING)}>
           Clear

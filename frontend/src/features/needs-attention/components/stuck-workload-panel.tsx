@@ -47,10 +47,10 @@ function StuckWorkloadFacts({ found }: { found: StuckWorkload }) {
         </dd>
         <dt>Requeues</dt>
         <dd>{found.attempts ?? 0}</dd>
-        <dt>Evictions in all</dt>
+        <dt>Total evictions</dt>
         <dd>{found.evictions ?? 0}</dd>
-        {found.nextTryAt && <Instant term="Next try" at={found.nextTryAt} />}
-        {found.givesUpAt && <Instant term="Gives up" at={found.givesUpAt} />}
+        {found.nextTryAt && <Instant term="Next retry" at={found.nextTryAt} />}
+        {found.givesUpAt && <Instant term="Deadline" at={found.givesUpAt} />}
         {(found.limits ?? []).map((limit) => (
           <Limit key={limit.field} limit={limit} />
         ))}
@@ -61,8 +61,8 @@ function StuckWorkloadFacts({ found }: { found: StuckWorkload }) {
           <li key={what}>{what}</li>
         ))}
       </ul>
-      <p className={styles.soft}>It keeps {(found.keeps ?? []).join(", ")}.</p>
-      <h3 className={styles.heading}>What would happen then</h3>
+      <p className={styles.soft}>Keeps {(found.keeps ?? []).join(", ")}.</p>
+      <h3 className={styles.heading}>Predicted outcome</h3>
       <p>{found.next}</p>
     </>
   );
@@ -82,7 +82,7 @@ function Instant({ term, at }: { term: string; at: string }) {
 function Limit({ limit }: { limit: NonNullable<StuckWorkload["limits"]>[number] }) {
   return (
     <>
-      <dt>{limit.decided ? "Limit that was met" : "Limit"}</dt>
+      <dt>{limit.decided ? "Limit reached" : "Limit"}</dt>
       <dd>
         {limitWords(limit)} <code className={styles.soft}>{limit.field}</code>
       </dd>

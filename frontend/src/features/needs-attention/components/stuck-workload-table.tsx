@@ -20,7 +20,7 @@ const COLUMNS: Column<StuckWorkload>[] = [
   { id: "cause", header: "Cause", width: "minmax(0, 1fr)", below: true, cell: (row) => causeWords(row.cause) },
   {
     id: "why",
-    header: "Why",
+    header: "Reason",
     width: "minmax(0, 2.4fr)",
     cell: (row) => (
       <span className={styles.soft} title={row.sentence}>
@@ -29,7 +29,7 @@ const COLUMNS: Column<StuckWorkload>[] = [
     ),
   },
   { id: "attempts", header: "Requeues", width: "5rem", end: true, cell: (row) => <span className="number">{row.attempts ?? 0}</span> },
-  { id: "next", header: "Next try", width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.nextTryAt} /> },
+  { id: "next", header: "Next retry", width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.nextTryAt} /> },
   { id: "since", header: "Since", width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.since} /> },
 ];
 
@@ -42,5 +42,5 @@ export interface StuckWorkloadTableProps {
 }
 
 export function StuckWorkloadTable(props: StuckWorkloadTableProps) {
-  return <VirtualTable label="Workloads that may need help" columns={COLUMNS} rowKey={keyOf} {...props} />;
+  return <VirtualTable label="Stuck workloads" columns={COLUMNS} rowKey={keyOf} {...props} />;
 }

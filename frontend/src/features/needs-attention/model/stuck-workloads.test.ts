@@ -6,18 +6,18 @@ const INPUT = { reason: "quota is back", expirySeconds: 0 };
 
 describe("cases", () => {
   it("says every known cause in words, and an unknown one as it is called", () => {
-    expect(causeWords("RequeuingLimitExceeded")).toBe("Too many requeues");
+    expect(causeWords("RequeuingLimitExceeded")).toBe("Requeue limit exceeded");
     expect(causeWords("SomethingNew")).toBe("SomethingNew");
   });
 
   it("tells how much of a limit is used", () => {
     expect(limitWords({ field: "backoffLimitCount", maximum: 3, used: 3, decided: true })).toBe("3 of 3 requeues");
-    expect(limitWords({ field: "maxBackOffRetryTimeout", maximum: 7200, used: 0, decided: false })).toBe("tries for 2 h at most");
+    expect(limitWords({ field: "maxBackOffRetryTimeout", maximum: 7200, used: 0, decided: false })).toBe("retries for at most 2 h");
   });
 
   it("heads a preview with the number of eligible workloads", () => {
     const result = { batch: "", verb: "activate", position: 1200, eligible: 2, ineligible: 1, items: [] };
-    expect(previewWords(result)).toBe("2 of 3 will be changed, as they stood at position 1,200");
+    expect(previewWords(result)).toBe("Applies to 2 of 3 selected workloads");
   });
 
   it("writes the same as one command", () => {
@@ -36,9 +36,9 @@ describe("a batch that was carried out", () => {
   });
 
   it("says of how many it still stands", () => {
-    expect(standingWords(batch)).toBe("1 of 2 can still be taken back; the others stay as they are");
-    expect(standingWords({ ...batch, items: [item("team-a/y", false)] })).toBe("Nothing of it can be taken back");
-    expect(standingWords({ ...batch, items: [item("team-a/x", true)] })).toBe("All of it can still be taken back");
+    expect(standingWords(batch)).toBe("Can be undone for 1 of 2 workloads");
+    expect(standingWords({ ...batch, items: [item("team-a/y", false)] })).toBe("Can't be undone");
+    expect(standingWords({ ...batch, items: [item("team-a/x", true)] })).toBe("Can be undone for all workloads");
   });
 
   it("names the workloads left alone beside those it was undone for", () => {

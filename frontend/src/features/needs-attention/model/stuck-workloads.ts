@@ -8,18 +8,18 @@ export const BULK_ACTIONS = ["activate", "requeue", "release", "hold", "deactiva
 export type BulkActionVerb = (typeof BULK_ACTIONS)[number];
 
 export const ACTION_WORDS: Record<BulkActionVerb, { verb: string; words: string; danger: boolean; expires: boolean }> = {
-  activate: { verb: "Activate", words: "Each goes back into its queue with a clean count of requeues.", danger: false, expires: false },
-  requeue: { verb: "Try now", words: "Each stops backing off and competes at once; its count of requeues stays.", danger: false, expires: false },
-  release: { verb: "Release", words: "The hold on each ends, and it may be admitted again.", danger: false, expires: false },
-  hold: { verb: "Hold", words: "Each is kept from admission until released.", danger: false, expires: true },
+  activate: { verb: "Activate", words: "Returns each to its queue and resets the requeue count.", danger: false, expires: false },
+  requeue: { verb: "Retry now", words: "Skips the backoff and retries now. The requeue count is kept.", danger: false, expires: false },
+  release: { verb: "Release", words: "Removes the hold so that each can be admitted.", danger: false, expires: false },
+  hold: { verb: "Hold", words: "Prevents admission until released.", danger: false, expires: true },
   deactivate: { verb: "Deactivate", words: "Removes each from the queue until activated. Running pods are stopped.", danger: true, expires: false },
 };
 
 const CAUSES: Record<string, string> = {
-  Requested: "Deactivated by hand",
-  RequeuingLimitExceeded: "Too many requeues",
-  RequeuingTimeExceeded: "Tried for too long",
-  MaximumExecutionTimeExceeded: "Ran as long as it may",
+  Requested: "Manually deactivated",
+  RequeuingLimitExceeded: "Requeue limit exceeded",
+  RequeuingTimeExceeded: "Requeue timeout",
+  MaximumExecutionTimeExceeded: "Max execution time exceeded",
   AdmissionCheck: "Admission check",
   TopologyRequestInvalid: "Invalid topology request",
   PodsReadyTimeout: "Pods not ready",
@@ -66,7 +66,7 @@ export function filtersIn(url: UrlState): StuckFilters {
 export function limitWords(limit: NonNullable<StuckWorkload["limits"]>[number]): string {
   if (limit.field === "backoffLimitCount") return `${limit.used} of ${limit.maximum} requeues`;
   const maximum = formatDuration(limit.maximum);
-  return limit.field === "maximumExecutionTimeSeconds" ? `ran ${formatDuration(limit.used)} of ${maximum}` : `tries for ${maximum} at most`;
+  return limit.field === "maximumExecutionTimeSeconds" ? `ran ${formatDuration(limit.used)} of ${maximum}` : `retries for at most ${maximum}`;
 }
 
 /** The name by which a case is chosen and opened. */
@@ -77,7 +77,7 @@ export function keyOf(found: StuckWorkload): string {
 /** The heading of a preview: eligible workloads of all. */
 export function previewWords(result: BulkResult): string {
   const all = result.eligible + result.ineligible;
-  return `${result.eligible} of ${all} will be changed, as they stood at position ${result.position.toLocaleString("en")}`;
+  return `Applies to ${result.eligible} of ${all} selected workloads`;
 }
 
 /** What a batch did, by how many: the heading of its record. */
@@ -90,8 +90,8 @@ export function batchTitle(batch: Batch): string {
 /** For how many workloads the batch can still be undone. */
 export function standingWords(batch: Batch): string {
   const stands = batch.items.filter((item) => item.canUndo).length;
-  if (stands === 0) return "Nothing of it can be taken back";
-  return stands === batch.items.length ? "All of it can still be taken back" : `${stands} of ${batch.items.length} can still be taken back; the others stay as they are`;
+  if (stands === 0) return "Can't be undone";
+  return stands === batch.items.length ? "Can be undone for all workloads" : `Can be undone for ${stands} of ${batch.items.length} workloads`;
 }
 
 /** The results of an undo: first the workloads left alone because of later changes. */

@@ -45,15 +45,15 @@ function Body({ overview }: { overview: Overview }) {
           <Card title="Needs attention" aside={overview.attention.length > 0 ? overview.attention.length : undefined}>
             <AttentionList attention={overview.attention} />
           </Card>
-          <Card title="Admitted per minute" aside={<span className="number">{admitted} in the last hour</span>} padded>
+          <Card title="Admissions per minute" aside={<span className="number">{admitted} in the last hour</span>} padded>
             <Bars label="Admissions per minute over the last hour" unit="admitted" bars={overview.admittedPerMinute} />
           </Card>
         </div>
-        <Card title="What happened last" aside={<RouterLink to="/events">All events</RouterLink>}>
+        <Card title="Recent events" aside={<RouterLink to="/events">All events</RouterLink>}>
           {overview.recent.length === 0 ? (
-            <Empty title="Nothing has happened yet">
+            <Empty title="No events yet">
               <p>
-                Describe your cluster with <code>headgate apply -f cluster.yaml</code>; whatever happens then appears here.
+                Create the first queue with <code>headgate apply -f cluster.yaml</code> and an example manifest.
               </p>
             </Empty>
           ) : (

@@ -34,10 +34,10 @@ export function PreemptionFilters({ url }: { url: UrlState }) {
       <TextField label="ClusterQueue" name="clusterQueue" defaultValue={url.get("clusterQueue")} key={`q${url.get("clusterQueue")}`} />
       <TextField label="Cohort" name="cohort" defaultValue={url.get("cohort")} key={`c${url.get("cohort")}`} />
       <SelectField label="Time" name="hours" options={TIMES} defaultValue={url.get("hours")} key={`h${url.get("hours")}`} />
-      <Button type="submit">Narrow</Button>
+      <Button type="submit">Apply filters</Button>
       {narrowed && (
         <Button look="quiet" onClick={() => url.change({ workload: "", clusterQueue: "", cohort: "", hours: "" })}>
-          Show all
+          Clear filters
         </Button>
       )}
     </form>

@@ -23,7 +23,7 @@ const COLUMNS: Column<Round>[] = [
   { id: "stage", header: "Stage", width: "7.5rem", narrow: "7rem", cell: (round) => <StageBadge stage={round.stage} /> },
   {
     id: "preemptor",
-    header: "Made room for",
+    header: "Preemptor",
     width: "minmax(0, 1.2fr)",
     narrow: "minmax(0, 1fr)",
     cell: (round) => <RouterLink to={workloadAddress(round.preemptor)}>{round.preemptor}</RouterLink>,
@@ -38,9 +38,9 @@ const COLUMNS: Column<Round>[] = [
       </span>
     ),
   },
-  { id: "freed", header: "Freed", width: "minmax(0, 1fr)", cell: (round) => <span className="number">{freedWords(round.victims)}</span> },
+  { id: "freed", header: "Resources freed", width: "minmax(0, 1fr)", cell: (round) => <span className="number">{freedWords(round.victims)}</span> },
   { id: "outcome", header: "Outcome", width: "minmax(0, 1.6fr)", cell: (round) => <span className={styles.soft}>{outcomeWords(round)}</span> },
-  { id: "at", header: "Decided", width: "6rem", end: true, cell: (round) => <Timestamp at={round.committedAt} /> },
+  { id: "at", header: "Time", width: "6rem", end: true, cell: (round) => <Timestamp at={round.committedAt} /> },
 ];
 
 export function PreemptionsPage() {
@@ -62,7 +62,7 @@ export function PreemptionsPage() {
     >
       <PreemptionFilters url={url} />
       {rounds.length > 0 && (
-        <Card title="In the order it happened" aside="Play it forwards, or drag">
+        <Card title="Preemption history" aside="play, or drag the slider">
           <StorylineView rounds={rounds} />
         </Card>
       )}
@@ -76,19 +76,19 @@ export function PreemptionsPage() {
           )
         ) : rounds.length === 0 ? (
           narrowed ? (
-            <Empty title="Nothing of this kind">
-              <p>No round touches what you asked for. Show all, or look further back.</p>
+            <Empty title="No matching preemptions">
+              <p>Clear the filters or widen the time range.</p>
             </Empty>
           ) : (
             <Empty title="No preemptions yet">
               <p>
-                Preemption follows the <code>preemption</code> policies of each ClusterQueue. Every round would be listed here for ever.
+                Preemption follows the <code>preemption</code> policies of each ClusterQueue. Every preemption is kept here.
               </p>
             </Empty>
           )
         ) : (
           <VirtualTable
-            label="Preemption rounds, newest first"
+            label="Preemptions, newest first"
             columns={COLUMNS}
             rows={rounds}
             rowKey={(round) => round.id}

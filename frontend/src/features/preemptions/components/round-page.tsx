@@ -28,7 +28,7 @@ export function RoundPage({ id }: { id: string }) {
   const round = useQuery(roundQuery(id));
   return (
     <Page
-      title={round.data ? `Room for ${round.data.preemptor}` : "Preemption"}
+      title={round.data ? `Preemption for ${round.data.preemptor}` : "Preemption"}
       over={
         <>
           <RouterLink to="/preemptions">Preemptions</RouterLink>
@@ -55,8 +55,8 @@ function Body({ round }: { round: Round }) {
         </div>
       </div>
       <Chain round={round} />
-      <Card title="Victims" aside={`${released} of ${round.victims.length} have gone`}>
-        <PlainTable label="Evicted workloads" heads={["Workload", "Rule", "Protected by", "Frees", "Had run", "Now"]}>
+      <Card title="Victims" aside={`${released} of ${round.victims.length} stopped`}>
+        <PlainTable label="Evicted workloads" heads={["Workload", "Rule", "Protected by", "Resources freed", "Runtime", "Status"]}>
           {round.victims.map((victim) => (
             <VictimRow key={victim.workload} victim={victim} />
           ))}
@@ -68,7 +68,7 @@ function Body({ round }: { round: Round }) {
 
 function Decision({ round }: { round: Round }) {
   return (
-    <Card title="The decision">
+    <Card title="Decision">
       <dl className={styles.facts}>
         <dt>Preemptor</dt>
         <dd>
@@ -82,26 +82,26 @@ function Decision({ round }: { round: Round }) {
         </dd>
         <dt>Decided</dt>
         <dd>
-          <Timestamp at={round.committedAt} />, on what was known at position #{round.basisPosition}
+          <Timestamp at={round.committedAt} />, event log up to #{round.basisPosition}
         </dd>
-        <dt>Looked at</dt>
+        <dt>Candidates</dt>
         <dd>
-          {round.considered} {round.considered === 1 ? "candidate" : "candidates"}, {round.refused?.length ?? 0} protected by a rule
+          {round.considered} {round.considered === 1 ? "candidate" : "candidates"}, {round.refused?.length ?? 0} protected
         </dd>
-        <dt>Frees</dt>
+        <dt>Resources freed</dt>
         <dd>{freedWords(round.victims) || "nothing"}</dd>
         <dt>Lost work</dt>
         <dd>{lostWords(round.victims)}</dd>
-        <dt>Claim</dt>
-        <dd>{round.guaranteeing ? "takes back what its queue owns" : "stronger by priority or share"}</dd>
+        <dt>Basis</dt>
+        <dd>{round.guaranteeing ? "reclaims nominal quota of its ClusterQueue" : "higher priority or lower share"}</dd>
         {round.budgetViolations > 0 && (
           <>
             <dt>Budgets</dt>
-            <dd className={styles.warning}>{round.budgetViolations === 1 ? "1 victim breaks one" : `${round.budgetViolations} victims break one`}</dd>
+            <dd className={styles.warning}>{round.budgetViolations === 1 ? "1 victim violates a budget" : `${round.budgetViolations} victims violate a budget`}</dd>
           </>
         )}
         <dt>Started</dt>
-        <dd>{round.startedAt ? <Timestamp at={round.startedAt} /> : isOpen(round) ? "not yet" : "not by this round"}</dd>
+        <dd>{round.startedAt ? <Timestamp at={round.startedAt} /> : isOpen(round) ? "not yet" : "not by this preemption"}</dd>
         {round.endedAt && (
           <>
             <dt>Ended</dt>
@@ -119,8 +119,8 @@ function Figures({ round }: { round: Round }) {
   const figures = round.figures ?? [];
   if (figures.length === 0) return null;
   return (
-    <Card title="Quota at that moment" aside={round.cohort ? `Cohort ${round.cohort}` : undefined}>
-      <PlainTable label="Figures of quota" heads={["ClusterQueue", "Used", "Nominal", "Wanted"]}>
+    <Card title="Quota at decision time" aside={round.cohort ? `Cohort ${round.cohort}` : undefined}>
+      <PlainTable label="Quota figures" heads={["ClusterQueue", "Used", "Nominal", "Requested"]}>
         {figures.map((line) => (
           <tr key={`${line.clusterQueue} ${line.flavor} ${line.resource}`}>
             <th scope="row">
@@ -141,7 +141,7 @@ function Chain({ round }: { round: Round }) {
   const rounds = chain.data?.rounds ?? [];
   if (rounds.length < 2) return null;
   return (
-    <Card title="The chain it stands in" aside={`${rounds.length} rounds hang together`}>
+    <Card title="Preemption chain" aside={`${rounds.length} related preemptions`}>
       <StorylineView rounds={rounds} current={round.id} />
     </Card>
   );
@@ -149,9 +149,9 @@ function Chain({ round }: { round: Round }) {
 
 function Protected({ round }: { round: Round }) {
   return (
-    <Card title="Protected" aside="Considered, and not taken">
+    <Card title="Protected" aside="Considered but protected">
       {(round.refused ?? []).length === 0 ? (
-        <p className={styles.quiet}>No candidate was refused.</p>
+        <p className={styles.quiet}>No protected candidates</p>
       ) : (
         <ul className={styles.refused}>
           {round.refused?.map(({ workload, rule }) => (
@@ -180,7 +180,7 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
       <td>{ruleWords(victim.reason)}</td>
       <td className="number">
         {victim.protection ?? victim.priority}
-        {(victim.violates ?? []).length > 0 && <span className={styles.warning}> breaks {victim.violates?.join(", ")}</span>}
+        {(victim.violates ?? []).length > 0 && <span className={styles.warning}> violates {victim.violates?.join(", ")}</span>}
       </td>
       <td className="number">{freed.join(", ")}</td>
       <td className="number">{formatDuration(victim.runningSeconds)}</td>
@@ -191,7 +191,7 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
         {victim.mode === "Soft" && !OVER.includes(victim.stage) && (
           <span className={styles.soft}>
             {" "}
-            {victim.handler && `by ${victim.handler}, `}time is up <Timestamp at={victim.deadlineAt} />
+            {victim.handler && `by ${victim.handler}, `}deadline <Timestamp at={victim.deadlineAt} />
             {victim.note && `: ${victim.note}`}
           </span>
         )}

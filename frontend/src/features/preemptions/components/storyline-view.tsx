@@ -50,14 +50,14 @@ export function StorylineView({ rounds, current }: { rounds: Round[]; current?: 
         </Button>
         <label className={styles.slider}>
           <span className={styles.soft}>
-            Round {shown} of {total}
+            Preemption {shown} of {total}
           </span>
           <input
             type="range"
             min={1}
             max={total}
             value={shown}
-            aria-label="How far the story is told"
+            aria-label="Playback position"
             onChange={(event) => {
               setPlaying(false);
               setPosition(Number(event.target.value));
@@ -82,15 +82,15 @@ function Legend() {
       <svg viewBox="0 0 10 10" aria-hidden="true">
         <rect className={styles.preemptor} x={0} y={0} width={10} height={10} />
       </svg>
-      got the room
+      Preemptor
       <svg viewBox="0 0 10 10" aria-hidden="true">
         <circle className={styles.victim} cx={5} cy={5} r={4} />
       </svg>
-      had to go
+      Victim
       <svg viewBox="0 0 26 10" aria-hidden="true">
         <line className={styles.link} x1={0} x2={26} y1={5} y2={5} />
       </svg>
-      had to go, then made others go
+      Preempted, later preempted others
     </p>
   );
 }
@@ -109,7 +109,7 @@ function Picture({ story, shown, current }: { story: Storyline; shown: number; c
           </li>
         ))}
       </ol>
-      <svg className={styles.drawing} width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="group" aria-label={`${shown} rounds among ${story.workloads.length} workloads`}>
+      <svg className={styles.drawing} width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="group" aria-label={`${shown} preemptions among ${story.workloads.length} workloads`}>
         {story.workloads.map((workload, row) => (
           <line key={workload} className={styles.lane} x1={0} x2={width} y1={y(row)} y2={y(row)} />
         ))}

@@ -37,22 +37,22 @@ const ROUND: Round = {
 
 test("a victim that loses pods is told apart from one that is evicted as a whole", () => {
   expect(podsWords(victim("x", false))).toBe("2 pods");
-  expect(podsWords({ ...victim("x", false), pods: 1, shrinksTo: { main: 4 } })).toBe("1 pod; 4 of main go on");
+  expect(podsWords({ ...victim("x", false), pods: 1, shrinksTo: { main: 4 } })).toBe("1 pod; 4 of main keep running");
 });
 
 test("a victim that stopped after the end of a round did not stop for it", () => {
-  expect(stageWords({ ...victim("x", false), stage: "LeftLater" })).toBe("Gone after the round had ended");
+  expect(stageWords({ ...victim("x", false), stage: "LeftLater" })).toBe("Stopped after the preemption ended");
   expect(releasedCount({ ...ROUND, victims: [{ ...victim("x", false), stage: "LeftLater" }] })).toBe(0);
 });
 
-test("a draining round says how many victims have gone", () => {
+test("a draining round says how many victims stopped", () => {
   expect(releasedCount(ROUND)).toBe(1);
-  expect(outcomeWords(ROUND)).toBe("1 of 2 victims have gone.");
+  expect(outcomeWords(ROUND)).toBe("1 of 2 victims stopped");
 });
 
 test("a completed round says how long the preemptor waited", () => {
   const done = { ...ROUND, stage: "Completed", endedAt: "2026-05-04T12:01:30Z" };
-  expect(outcomeWords(done)).toBe("The preemptor was admitted after 1 m 30 s.");
+  expect(outcomeWords(done)).toBe("Preemptor admitted after 1 m 30 s");
 });
 
 test("what is freed is summed by flavor and resource, devices first", () => {
@@ -64,17 +64,17 @@ test("lost work counts pieces times hours", () => {
 });
 
 test("rules are told in words, unknown ones by name", () => {
-  expect(ruleWords("InClusterQueue")).toBe("lower priority in the same queue");
+  expect(ruleWords("InClusterQueue")).toBe("lower priority in the same ClusterQueue (InClusterQueue)");
   expect(ruleWords("SomethingNew")).toBe("SomethingNew");
 });
 
 test("a round that lost its place says why", () => {
   const lost = { ...ROUND, stage: "Invalidated", invalidatedBy: "HostLost" };
-  expect(outcomeWords(lost)).toBe("The place was lost (a host failed); another is looked for.");
+  expect(outcomeWords(lost)).toBe("Placement lost (a host failed); searching again");
 });
 
 test("a victim says where it stands", () => {
-  expect(ROUND.victims.map(stageWords)).toEqual(["Gone", "Saving its work"]);
+  expect(ROUND.victims.map(stageWords)).toEqual(["Stopped", "Checkpointing"]);
 });
 
 test("lost work is told in hours of what people look for", () => {

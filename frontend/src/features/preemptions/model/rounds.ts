@@ -5,19 +5,19 @@ import { formatDuration, secondsBetween } from "@/lib/format/times";
 
 const LOSSES: Record<string, string> = {
   HostLost: "a host failed",
-  Taken: "a stronger claim took it",
-  QuotaChanged: "quota was changed",
+  Taken: "a higher-priority workload took it",
+  QuotaChanged: "quota changed",
 };
 
 const STAGES: Record<string, string> = {
-  Requested: "Asked to leave",
-  Acknowledged: "Saving its work",
-  Stalled: "Time is up, waited for",
-  Forced: "To be killed",
+  Requested: "Eviction requested",
+  Acknowledged: "Checkpointing",
+  Stalled: "Deadline passed; waiting",
+  Forced: "Deadline passed; killing pods",
   Stopping: "Stopping",
-  Released: "Gone",
-  Cancelled: "Called back",
-  LeftLater: "Gone after the round had ended",
+  Released: "Stopped",
+  Cancelled: "Eviction cancelled",
+  LeftLater: "Stopped after the preemption ended",
 };
 
 /** The number of released victims. */
@@ -69,21 +69,21 @@ export function outcomeWords(round: Round): string {
   const took = round.endedAt ? formatDuration(secondsBetween(round.committedAt, round.endedAt)) : "";
   switch (round.stage) {
     case "Committed":
-      return `${round.victims.length === 1 ? "Its victim has" : `${round.victims.length} victims have`} been asked to leave.`;
+      return `Eviction requested for ${round.victims.length} ${round.victims.length === 1 ? "victim" : "victims"}`;
     case "Draining":
-      return `${releasedCount(round)} of ${round.victims.length} victims have gone.`;
+      return `${releasedCount(round)} of ${round.victims.length} victims stopped`;
     case "Satisfied":
-      return "Every victim has gone; the preemptor is about to start.";
+      return "All victims stopped; admitting preemptor";
     case "Invalidated":
-      return `The place was lost (${lossWords(round.invalidatedBy ?? "")}); another is looked for.`;
+      return `Placement lost (${lossWords(round.invalidatedBy ?? "")}); searching again`;
     case "Completed":
-      return `The preemptor was admitted after ${took}.`;
+      return `Preemptor admitted after ${took}`;
     case "Superseded":
-      return `The preemptor found another place after ${took}.`;
+      return `Preemptor was placed elsewhere after ${took}`;
     case "Expired":
-      return `Victims did not stop in time: given up after ${took}.`;
+      return `Timed out after ${took}: victims didn't stop`;
     default:
-      return round.outcome ? `${round.stage}: ${round.outcome}` : `${round.stage} after ${took}.`;
+      return round.outcome ? `${round.stage}: ${round.outcome}` : `${round.stage} after ${took}`;
   }
 }
 
@@ -96,7 +96,7 @@ export function lossWords(cause: string): string {
 export function podsWords({ pods, shrinksTo = {} }: RoundVictim): string {
   const words = `${pods} ${pods === 1 ? "pod" : "pods"}`;
   const stay = Object.entries(shrinksTo).map(([name, count]) => `${count} of ${name}`);
-  return stay.length > 0 ? `${words}; ${stay.join(", ")} go on` : words;
+  return stay.length > 0 ? `${words}; ${stay.join(", ")} keep running` : words;
 }
 
 /** The state of a victim in words. */
@@ -111,7 +111,7 @@ export function lostWords(victims: RoundVictim[]): string {
     .sort((left, right) => Number(right.includes("/")) - Number(left.includes("/")))
     .map((resource) => hourWords(resource, lostHours(victims, resource)))
     .filter(Boolean);
-  return words.join(", ") || "none to speak of";
+  return words.join(", ") || "none";
 }
 
 function hourWords(resource: string, hours: number): string {

@@ -58,7 +58,7 @@ test("only the newest rounds are drawn", () => {
 });
 
 test("the caption names a few victims and counts the rest", () => {
-  expect(sentenceOf(round("1", "10", "a", "b", "c", "d", "e"))).toBe("a (priority 9) made b, c, d and 1 more leave.");
+  expect(sentenceOf(round("1", "10", "a", "b", "c", "d", "e"))).toBe("a (priority 9) preempted b, c, d and 1 more.");
 });
 
 test("the slider stays within the story", () => {

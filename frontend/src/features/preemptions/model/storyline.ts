@@ -62,7 +62,7 @@ export function sentenceOf(round: Round): string {
   const names = round.victims.map((victim) => victim.workload);
   const few = names.slice(0, 3).join(", ");
   const rest = names.length > 3 ? ` and ${names.length - 3} more` : "";
-  return `${round.preemptor} (priority ${round.preemptorPriority}) made ${few}${rest} leave.`;
+  return `${round.preemptor} (priority ${round.preemptorPriority}) preempted ${few}${rest}.`;
 }
 
 /** How many of the rounds were committed at the slider position `shown`, within bounds. */

@@ -20,7 +20,7 @@ export function LocalQueues({ node }: { node: QueueNode }) {
   const found = useQuery(localQueuesQuery);
   const queues = node.localQueues ?? [];
   if (queues.length === 0) {
-    return <PartialNote>No LocalQueue leads here yet, so nothing can be submitted to this ClusterQueue.</PartialNote>;
+    return <PartialNote>No LocalQueue points to this ClusterQueue, so nothing can be submitted to it.</PartialNote>;
   }
   return (
     <Card>
@@ -52,7 +52,7 @@ function Consumed({ words }: { words: string | undefined }) {
   return (
     <Hint text={MEANING}>
       <span className={`number ${styles.local ?? ""}`} tabIndex={0}>
-        used of late: {words}
+        average usage: {words}
       </span>
     </Hint>
   );

@@ -13,9 +13,9 @@ import { type QueueAction, type Stoppable, actOnQueue, leavingQuery } from "../a
 import { drainPreviewOf } from "../model/drain-preview";
 
 const WORDS: Record<QueueAction, { verb: string; words: string; danger: boolean }> = {
-  stop: { verb: "Stop", words: "It admits nothing from now on. What runs, runs on.", danger: false },
-  drain: { verb: "Drain", words: "It admits nothing from now on, and what has a place here is evicted.", danger: true },
-  resume: { verb: "Resume", words: "It admits again, in the order of its line.", danger: false },
+  stop: { verb: "Stop", words: "Stops new admissions. Running workloads continue.", danger: false },
+  drain: { verb: "Drain", words: "Stops new admissions and evicts all admitted workloads.", danger: true },
+  resume: { verb: "Resume", words: "Resumes admission in queue order.", danger: false },
 };
 
 export function QueueActions({ queue }: { queue: Stoppable }) {
@@ -37,7 +37,7 @@ export function QueueActions({ queue }: { queue: Stoppable }) {
           Stop
         </Button>
       )}
-      <Button refusal={role ?? (draining ? "It is draining already." : undefined)} onClick={() => setAction("drain")}>
+      <Button refusal={role ?? (draining ? "Already draining" : undefined)} onClick={() => setAction("drain")}>
         <LogOut aria-hidden="true" />
         Drain
       </Button>

@@ -46,7 +46,7 @@ const PENDING: Column<PendingWorkload>[] = [
   nameColumn(),
   {
     id: "reason",
-    header: "Why it waits",
+    header: "Pending reason",
     width: "minmax(0, 3fr)",
     below: true,
     cell: (row) => (
@@ -60,14 +60,14 @@ const PENDING: Column<PendingWorkload>[] = [
     header: "LocalQueue",
     width: "minmax(0, 0.9fr)",
     cell: (row) => (
-      <span className={styles.local} title={`Number ${row.positionInLocalQueue + 1} in its LocalQueue`}>
+      <span className={styles.local} title={`Position ${row.positionInLocalQueue + 1} in LocalQueue`}>
         {row.localQueueName} <span className="number">#{row.positionInLocalQueue + 1}</span>
       </span>
     ),
   },
   {
     id: "cohort",
-    header: "In cohort",
+    header: "Cohort position",
     width: "4.5rem",
     end: true,
     cell: (row) => (
@@ -116,11 +116,11 @@ export function PendingTable({ name, strategy }: { name: string; strategy: strin
   const pending = useInfiniteQuery(pendingQuery(name));
   const { history } = useRouter();
   return (
-    <Card title="Waiting, in order" aside={strategy}>
+    <Card title="Pending" aside={strategy}>
       <View query={pending} empty={({ pages }) => (pages[0]?.items.length === 0 ? <Empty title="No pending workloads" /> : undefined)}>
         {({ pages }) => (
           <VirtualTable
-            label={`Waiting in ${name}`}
+            label={`Pending in ${name}`}
             columns={PENDING}
             rows={pages.flatMap(({ items }) => items)}
             rowKey={keyOf}
@@ -137,11 +137,11 @@ export function AdmittedTable({ name }: { name: string }) {
   const admitted = useInfiniteQuery(admittedQuery(name));
   const { history } = useRouter();
   return (
-    <Card title="With a place">
-      <View query={admitted} empty={({ pages }) => (pages[0]?.items.length === 0 ? <Empty title="Nothing has a place here now" /> : undefined)}>
+    <Card title="Admitted">
+      <View query={admitted} empty={({ pages }) => (pages[0]?.items.length === 0 ? <Empty title="No admitted workloads" /> : undefined)}>
         {({ pages }) => (
           <VirtualTable
-            label={`With a place in ${name}`}
+            label={`Admitted to ${name}`}
             columns={ADMITTED}
             rows={pages.flatMap(({ items }) => items)}
             rowKey={keyOf}

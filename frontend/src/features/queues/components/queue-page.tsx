@@ -54,7 +54,7 @@ export function QueuePage({ name }: { name: string }) {
 
 function NoQueue({ name }: { name: string }) {
   return (
-    <Empty title={`There is no ClusterQueue named ${name}`}>
+    <Empty title={`ClusterQueue ${name} not found`}>
       <p>
         It may have been deleted. See <RouterLink to="/queues">all queues</RouterLink>.
       </p>
@@ -76,15 +76,15 @@ function Body({ node }: { node: QueueNode }) {
         <QuotaLines lines={node.lines} />
       </Card>
       <Choices
-        label="What to show"
+        label="Queue sections"
         value={url.get("view") || "pending"}
         onChange={(view) => url.change({ view: view === "pending" ? "" : view }, "replace")}
         choices={[
-          { key: "pending", label: "Waiting, in order", content: <PendingTable name={node.name} strategy={node.strategy ?? ""} /> },
-          { key: "admitted", label: "With a place", content: <AdmittedTable name={node.name} /> },
+          { key: "pending", label: "Pending", content: <PendingTable name={node.name} strategy={node.strategy ?? ""} /> },
+          { key: "admitted", label: "Admitted", content: <AdmittedTable name={node.name} /> },
           { key: "doors", label: "LocalQueues", content: <LocalQueues node={node} /> },
-          { key: "usage", label: "Over time", content: <UsageOverTime name={node.name} /> },
-          { key: "definition", label: "Definition", content: <Definition name={node.name} /> },
+          { key: "usage", label: "Usage", content: <UsageOverTime name={node.name} /> },
+          { key: "definition", label: "YAML", content: <Definition name={node.name} /> },
         ]}
       />
     </>

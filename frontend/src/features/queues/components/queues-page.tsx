@@ -39,7 +39,7 @@ export function QueuesPage() {
 
 function NoQueues() {
   return (
-    <Empty title="There is no queue yet">
+    <Empty title="No queues yet">
       <p>
         Apply a ResourceFlavor, a ClusterQueue and a LocalQueue with <code>headgate apply -f queues.yaml</code>.
       </p>
@@ -61,7 +61,7 @@ function TreeNode({ node }: { node: QueueNode }) {
               look="quiet"
               shape="icon"
               aria-expanded={open}
-              aria-label={`${open ? "Fold" : "Unfold"} cohort ${node.name}`}
+              aria-label={`${open ? "Collapse" : "Expand"} cohort ${node.name}`}
               onClick={() => setOpen(!open)}
             >
               {open ? <ChevronDown aria-hidden="true" /> : <ChevronRight aria-hidden="true" />}

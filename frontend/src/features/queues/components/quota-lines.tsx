@@ -8,7 +8,7 @@ import { limitsOf, piecesOf, wordsOf } from "../model/quota-bar";
 import styles from "./quota-lines.module.css";
 
 export function QuotaLines({ lines }: { lines: QuotaLine[] }) {
-  if (lines.length === 0) return <span className={styles.none}>No quota of its own</span>;
+  if (lines.length === 0) return <span className={styles.none}>No nominal quota</span>;
   return (
     <ul className={styles.lines}>
       {lines.map((line) => (
@@ -48,21 +48,21 @@ function width(share: number): CSSProperties {
 
 export function QuotaLegend() {
   return (
-    <ul className={styles.legend} aria-label="What the bars show">
+    <ul className={styles.legend} aria-label="Legend">
       <li>
-        <span className={`${styles.swatch ?? ""} ${styles.own ?? ""}`} /> own use
+        <span className={`${styles.swatch ?? ""} ${styles.own ?? ""}`} /> Used (own quota)
       </li>
       <li>
-        <span className={`${styles.swatch ?? ""} ${styles.lent ?? ""}`} /> lent to others
+        <span className={`${styles.swatch ?? ""} ${styles.lent ?? ""}`} /> Lent
       </li>
       <li>
-        <span className={`${styles.swatch ?? ""} ${styles.borrowed ?? ""}`} /> borrowed
+        <span className={`${styles.swatch ?? ""} ${styles.borrowed ?? ""}`} /> Borrowed
       </li>
       <li>
-        <span className={`${styles.swatch ?? ""} ${styles.over ?? ""}`} /> over all quota
+        <span className={`${styles.swatch ?? ""} ${styles.over ?? ""}`} /> Over quota
       </li>
       <li>
-        <span className={`${styles.swatch ?? ""} ${styles.bar ?? ""}`} /> unused
+        <span className={`${styles.swatch ?? ""} ${styles.bar ?? ""}`} /> Available
       </li>
     </ul>
   );

@@ -35,7 +35,7 @@ export function StopBadge({ node }: { node: QueueNode }) {
 /** The user who stopped the queue, the reason, and until when. */
 export function stopWords(node: QueueNode): string {
   const { stop } = node;
-  if (!stop) return "It admits nothing until resumed.";
+  if (!stop) return "Admission is paused until resumed.";
   const until = stop.expiresAt ? `until ${formatAbsolute(stop.expiresAt)}` : "until resumed";
   return `Stopped by ${stop.owner}: ${stop.reason || "no reason given"}, ${until}.`;
 }

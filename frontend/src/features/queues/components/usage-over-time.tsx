@@ -19,8 +19,8 @@ export function UsageOverTime({ name }: { name: string }) {
         const happened = happenedOverTime(points);
         return (
           <div className={styles.overTime}>
-            {!complete && <PartialNote>There was no time to look at the latest of it.</PartialNote>}
-            {rows.length === 0 && <Empty title="It has no quota and used nothing in the last day" />}
+            {!complete && <PartialNote>The most recent data points are not loaded yet.</PartialNote>}
+            {rows.length === 0 && <Empty title="No quota and no usage in the last 24 hours" />}
             {rows.map(({ key, label, unit, bars }) => (
               <Card key={key} title={label} aside={<span className="number">used in the last day, in {unit}</span>} padded>
                 <Bars label={`${label} over the last day`} unit={unit} bars={bars} />

@@ -32,7 +32,7 @@ test("a queue without quota of its own may still borrow", () => {
 test("what is over all quota is told apart from own use and from loans", () => {
   const cut = { ...LINE, nominal: 1, used: 9, borrowed: 3, overcommitted: 5, borrowedFrom: [{ clusterQueue: "b", amount: 3 }] };
   expect(piecesOf(cut)).toEqual({ own: 1 / 9, lent: 0, borrowed: 3 / 9, over: 5 / 9, nominalAt: 1 / 9 });
-  expect(wordsOf(cut)).toBe("9 of 1 used, 3 borrowed from b, 5 over all quota");
+  expect(wordsOf(cut)).toBe("9 of 1 used, 3 borrowed from b, 5 over quota");
 });
 
 test("words name lenders and borrowers", () => {
@@ -56,12 +56,12 @@ test("the tree is told parents first, and a queue knows its cohorts", () => {
 
 test("limits are told where there are any", () => {
   expect(limitsOf(LINE)).toBe("");
-  expect(limitsOf({ ...LINE, borrowingLimit: 0, lendingLimit: 3 })).toBe("borrows at most 0, lends at most 3");
+  expect(limitsOf({ ...LINE, borrowingLimit: 0, lendingLimit: 3 })).toBe("borrowing limit 0, lending limit 3");
 });
 
 test("a fair share is told while something is borrowed", () => {
   const node: QueueNode = { kind: "ClusterQueue", name: "a", children: [], lines: [] };
   expect(fairShareWords(node)).toBeUndefined();
   expect(fairShareWords({ ...node, weightedShare: 125 })).toBe("fair share 12.5 %");
-  expect(fairShareWords({ ...node, weightedShare: Number("9223372036854775807") })).toBe("beyond any fair share (its weight is 0)");
+  expect(fairShareWords({ ...node, weightedShare: Number("9223372036854775807") })).toBe("fair-sharing weight 0 (always last)");
 });

@@ -33,7 +33,7 @@ export function wordsOf(line: QuotaLine): string {
   const parts = [`${amount(line.used)} of ${amount(line.nominal)} used`];
   if (line.borrowed > 0) parts.push(`${amount(line.borrowed)} borrowed${named(line.borrowedFrom, "from", amount)}`);
   if (line.lent > 0) parts.push(`${amount(line.lent)} lent${named(line.lentTo, "to", amount)}`);
-  if (line.overcommitted) parts.push(`${amount(line.overcommitted)} over all quota`);
+  if (line.overcommitted) parts.push(`${amount(line.overcommitted)} over quota`);
   return parts.join(", ");
 }
 
@@ -41,8 +41,8 @@ export function wordsOf(line: QuotaLine): string {
 export function limitsOf(line: QuotaLine): string {
   const amount = (value: number) => formatAmount(line.resource, value);
   const parts: string[] = [];
-  if (typeof line.borrowingLimit === "number") parts.push(`borrows at most ${amount(line.borrowingLimit)}`);
-  if (typeof line.lendingLimit === "number") parts.push(`lends at most ${amount(line.lendingLimit)}`);
+  if (typeof line.borrowingLimit === "number") parts.push(`borrowing limit ${amount(line.borrowingLimit)}`);
+  if (typeof line.lendingLimit === "number") parts.push(`lending limit ${amount(line.lendingLimit)}`);
   return parts.join(", ");
 }
 
@@ -53,7 +53,7 @@ const BEYOND_ANY_SHARE = 2 ** 53;
 export function fairShareWords(node: QueueNode): string | undefined {
   const share = node.weightedShare ?? 0;
   if (share <= 0) return undefined;
-  if (share >= BEYOND_ANY_SHARE) return "beyond any fair share (its weight is 0)";
+  if (share >= BEYOND_ANY_SHARE) return "fair-sharing weight 0 (always last)";
   return `fair share ${(share / 10).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
 }
 

@@ -20,9 +20,9 @@ export function Fits({ topology, resource }: { topology: string; resource: strin
   return (
     <section className={styles.panel} aria-labelledby="fits">
       <header className={styles.head}>
-        <h2 id="fits">Largest gang that fits now</h2>
+        <h2 id="fits">Largest schedulable gang</h2>
         <TextField
-          label={`Each pod takes (${unitOf(resource)})`}
+          label={`Requests per pod (${unitOf(resource)})`}
           type="number"
           min={1}
           value={url.get("size") || "1"}
@@ -37,11 +37,11 @@ export function Fits({ topology, resource }: { topology: string; resource: strin
 }
 
 const HEADS: Head[] = [
-  "Together in one",
+  "Topology level",
   { words: "Pods", figure: true },
-  "In",
-  { words: "Anywhere", figure: true, spare: true },
-  { words: "Scattered", figure: true },
+  "Domain",
+  { words: "Total free", figure: true, spare: true },
+  { words: "Fragmentation", figure: true },
 ];
 
 function FitTable({ fits }: { fits: LevelFit[] }) {
@@ -58,7 +58,7 @@ function FitTable({ fits }: { fits: LevelFit[] }) {
           <td data-figure>{fit.largest}</td>
           <td>
             {fit.domain.length === 0 ? (
-              "nowhere"
+              "none"
             ) : (
               <Button look="quiet" className={styles.place} onClick={() => url.change({ zoom: fit.domain.join("/") })}>
                 {fit.domain.join("/")}

@@ -21,9 +21,9 @@ export function Fragmentation({ topology, resource, at }: { topology: string; re
   return (
     <section className={`${panel.panel} ${panel.beside}`} aria-labelledby="fragmentation">
       <header className={panel.head}>
-        <h2 id="fragmentation">Largest gang over time</h2>
+        <h2 id="fragmentation">Fragmentation over time</h2>
         <SelectField
-          label="Over the last"
+          label="Time range"
           value={range}
           options={RANGES}
           onChange={(event) => url.change({ range: event.target.value === USUAL_RANGE ? "" : event.target.value }, "replace")}
@@ -32,7 +32,7 @@ export function Fragmentation({ topology, resource, at }: { topology: string; re
       <View query={history} rows={3}>
         {(found) => (
           <>
-            {!found.complete && <PartialNote>There was no time to look at the latest. Choose a shorter time.</PartialNote>}
+            {!found.complete && <PartialNote>Too much data for this range. Choose a shorter range.</PartialNote>}
             <Lines lines={linesOf(found.points)} />
           </>
         )}
@@ -42,7 +42,7 @@ export function Fragmentation({ topology, resource, at }: { topology: string; re
 }
 
 function Lines({ lines }: { lines: LevelLine[] }) {
-  if (lines.length === 0) return <p className={panel.soft}>No hosts belonged to it in this time.</p>;
+  if (lines.length === 0) return <p className={panel.soft}>No hosts in this time range.</p>;
   const flavors = new Set(lines.map((line) => line.flavor)).size;
   return (
     <div className={styles.lines}>
@@ -50,7 +50,7 @@ function Lines({ lines }: { lines: LevelLine[] }) {
         <Line key={`${line.flavor} ${line.level}`} line={line} named={flavors > 1} />
       ))}
       <p className={styles.legend}>
-        <span className={styles.swatch} /> together in one <span className={`${styles.swatch ?? ""} ${styles.pale ?? ""}`} /> scattered
+        <span className={styles.swatch} /> largest gang <span className={`${styles.swatch ?? ""} ${styles.pale ?? ""}`} /> fragmented
       </p>
     </div>
   );

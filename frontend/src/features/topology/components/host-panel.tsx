@@ -46,9 +46,9 @@ export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose
           <span className="mono">{host.taints.map((taint) => `${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`).join(", ")}</span>
         </p>
       )}
-      <h3>Workloads here</h3>
+      <h3>Workloads on this host</h3>
       {host.workloads.length === 0 ? (
-        <Empty title="No workload of ours runs here" />
+        <Empty title="No workloads on this host" />
       ) : (
         <ul className={styles.workloads}>
           {host.workloads.map((workload) => (
@@ -73,7 +73,7 @@ function WhoClosedIt({ name }: { name: string }) {
   return (
     <p className={styles.soft}>
       {typeWords(fact.type)} <Timestamp at={fact.at} /> by {fact.actor.replace(/^user:/, "")}
-      {fact.reason && <>: {fact.reason}</>} (<RouterLink to={`/events?stream=${encodeURIComponent(fact.stream)}`}>all that happened to it</RouterLink>)
+      {fact.reason && <>: {fact.reason}</>} (<RouterLink to={`/events?stream=${encodeURIComponent(fact.stream)}`}>Events of this host</RouterLink>)
     </p>
   );
 }
@@ -115,8 +115,8 @@ function Resource({ domain, resource }: { domain: TopologyDomain; resource: stri
 }
 
 const WORDS: Record<Exclude<HostAction, "drain">, string> = {
-  cordon: "It takes no new pods. What runs there runs on.",
-  uncordon: "It takes pods again.",
+  cordon: "Marks the host unschedulable. Running pods continue.",
+  uncordon: "Marks the host schedulable.",
 };
 
 function HostActions({ host }: { host: Host }) {
@@ -137,7 +137,7 @@ function HostActions({ host }: { host: Host }) {
 
 function HostDialog({ host, action, onClose }: { host: Host; action: HostAction; onClose: () => void }) {
   const preview = useQuery({ ...drainPreviewQuery(host.name), enabled: action === "drain" });
-  const looking = preview.isError ? "Affected workloads are not known now." : "Calculating affected workloads…";
+  const looking = preview.isError ? "Affected workloads can't be calculated now." : "Calculating affected workloads…";
   const words = action === "drain" ? (preview.data ? drainWords(preview.data.workloads) : looking) : WORDS[action];
   return (
     <ActionDialog

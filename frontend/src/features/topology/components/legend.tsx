@@ -8,7 +8,7 @@ const SHOWN = 7;
 export function Legend({ legend }: { legend: Map<string, number> }) {
   const groups = [...legend];
   return (
-    <ul className={styles.legend} aria-label="What the colours mean">
+    <ul className={styles.legend} aria-label="Legend">
       {groups.slice(0, SHOWN).map(([group, series]) => (
         <li key={group}>
           <span className={styles.swatch} data-series={series} />
@@ -23,7 +23,7 @@ export function Legend({ legend }: { legend: Map<string, number> }) {
       )}
       <li>
         <span className={`${styles.swatch ?? ""} ${styles.others ?? ""}`} />
-        used by others
+        Used outside Headgate
       </li>
       <li>
         <Ban aria-hidden="true" />
@@ -33,7 +33,7 @@ export function Legend({ legend }: { legend: Map<string, number> }) {
         <CircleAlert aria-hidden="true" />
         not ready
       </li>
-      <li className={styles.soft}>The figure on a host is what is free.</li>
+      <li className={styles.soft}>Number = free units</li>
     </ul>
   );
 }

@@ -27,11 +27,11 @@ export function NearFits({ topology }: { topology: string }) {
   return (
     <section className={styles.panel} aria-labelledby="near">
       <header className={styles.head}>
-        <h2 id="near">Where does it nearly fit?</h2>
+        <h2 id="near">Find nearest fit</h2>
         <SelectField
-          label="Waiting workload"
+          label="Pending workload"
           value={chosen}
-          options={[{ value: "", words: options.length === 0 ? "none waits" : "choose one" }, ...options.map((key) => ({ value: key, words: key }))]}
+          options={[{ value: "", words: options.length === 0 ? "no pending workloads" : "select one" }, ...options.map((key) => ({ value: key, words: key }))]}
           onChange={(event) => url.change({ near: event.target.value }, "replace")}
         />
       </header>
@@ -55,7 +55,7 @@ export function NearFits({ topology }: { topology: string }) {
 }
 
 function NoHosts() {
-  return <Empty title="It asks for no hosts of this topology">Its queue offers no flavor with this topology, or it asks for a level there is not.</Empty>;
+  return <Empty title="This workload doesn't use this topology">Its queue has no flavor with this topology, or it requests a level that the topology doesn't have.</Empty>;
 }
 
 function Near({ fit, workload, onZoom }: { fit: NearFit; workload: string; onZoom: () => void }) {
@@ -79,7 +79,7 @@ function Near({ fit, workload, onZoom }: { fit: NearFit; workload: string; onZoo
       </span>
       {fitsWhole(fit) ? (
         <span className={styles.soft}>
-          Hosts are not what it waits for: <RouterLink to={workloadAddress(workload)}>see why it waits</RouterLink>.
+          Hosts are available. The binding constraint is another one: <RouterLink to={workloadAddress(workload)}>see the pending reason</RouterLink>.
         </span>
       ) : (
         <InTheWay holders={fit.inTheWay} resource={fit.resource} />
@@ -89,10 +89,10 @@ function Near({ fit, workload, onZoom }: { fit: NearFit; workload: string; onZoo
 }
 
 function InTheWay({ holders, resource }: { holders: HostWorkload[]; resource: string }) {
-  if (holders.length === 0) return <span className={styles.soft}>No workload of ours is in the way.</span>;
+  if (holders.length === 0) return <span className={styles.soft}>No Headgate workloads block this domain.</span>;
   return (
     <span className={styles.soft}>
-      {shortResource(resource)} held by{" "}
+      {shortResource(resource)} in use by{" "}
       {holders.map((holder, index) => (
         <span key={`${holder.key} ${index}`}>
           {index > 0 && ", "}

@@ -48,7 +48,7 @@ export function TopologyPage() {
 
 function NoTopology() {
   return (
-    <Empty title="There is no topology yet">
+    <Empty title="No topology defined">
       <p>
         Describe blocks, racks and hosts with a Topology and Nodes, and apply them with <code>headgate apply -f topology.yaml</code>.
       </p>
@@ -63,7 +63,7 @@ function FreeWords({ map, resource }: { map: TopologyMap; resource: string }) {
   return (
     <>
       {formatAmountOf(resource, free)} free on {hosts.length} {hosts.length === 1 ? "host" : "hosts"};{" "}
-      {best.host === "" ? "none on a host that takes pods." : `at most ${formatAmountOf(resource, best.free)} on one host, ${best.host}.`}
+      {best.host === "" ? "none on a schedulable host." : `at most ${formatAmountOf(resource, best.free)} on one host, ${best.host}.`}
     </>
   );
 }
@@ -82,13 +82,13 @@ function Choosers({ names, name, map }: { names: string[]; name: string; map: To
         />
       )}
       <SelectField
-        label="Fill by"
+        label="Resource"
         value={resource}
         options={map.resources.map((value) => ({ value, words: shortResource(value) }))}
         onChange={(event) => url.change({ resource: event.target.value }, "replace")}
       />
       <SelectField
-        label="Colour by"
+        label="Color by"
         value={url.get("colour") || "queue"}
         options={[
           { value: "queue", words: "ClusterQueue" },
@@ -113,7 +113,7 @@ function Map({ map }: { map: TopologyMap }) {
   const opened = hosts.find((domain) => domain.host?.name === url.get("host"));
   return (
     <>
-      {unready > 0 && <PartialNote>{unready === 1 ? "One host does not report as ready and takes no pods." : `${unready} hosts do not report as ready and take no pods.`}</PartialNote>}
+      {unready > 0 && <PartialNote>{unready === 1 ? "1 host not ready" : `${unready} hosts not ready`}</PartialNote>}
       {hosts.length > 0 && (
         <div className={fits.panels}>
           <Fits topology={map.topology} resource={resource} />
@@ -123,10 +123,10 @@ function Map({ map }: { map: TopologyMap }) {
       )}
       <div className={styles.bar}>
         <Legend legend={legend} />
-        {zoom !== "" && <Button onClick={() => url.change({ zoom: "" })}>Show everything, not only {zoom}</Button>}
+        {zoom !== "" && <Button onClick={() => url.change({ zoom: "" })}>Show all domains, not only {zoom}</Button>}
       </div>
       {hosts.length === 0 ? (
-        <Empty title="No host belongs to this topology">Nodes belong to it by the labels its levels name.</Empty>
+        <Empty title="No hosts in this topology">Nodes belong to a topology by the labels of its levels.</Empty>
       ) : (
         <div className={styles.map}>
           {(zoomed ? [zoomed] : map.domains).map((domain) => (

@@ -42,7 +42,7 @@ test("a domain tells what it lacks for the pod set that lacks most", () => {
   expect(nearByPath([near, worse]).get("b1/r1")).toBe(worse);
   expect(nearWords(near)).toBe("10 of 12 pods fit, 2 short");
   expect(nearWords({ ...near, fits: 12 })).toBe("all 12 pods fit");
-  expect(nearWords({ ...near, fits: 9, needs: 1 })).toBe("its one pod fits");
+  expect(nearWords({ ...near, fits: 9, needs: 1 })).toBe("the only pod fits");
 });
 
 test("where a pod set fits, only its best place is told", () => {

@@ -41,7 +41,7 @@ export function nearByPath(near: NearFit[]): Map<string, NearFit> {
 /** "10 of 12 pods fit", and what is short. */
 export function nearWords(fit: NearFit): string {
   const lacks = fit.needs - fit.fits;
-  if (lacks <= 0) return fit.needs === 1 ? `its one ${fit.unit.replace(/s$/, "")} fits` : `all ${fit.needs} ${fit.unit} fit`;
+  if (lacks <= 0) return fit.needs === 1 ? `the only ${fit.unit.replace(/s$/, "")} fits` : `all ${fit.needs} ${fit.unit} fit`;
   return `${fit.fits} of ${fit.needs} ${fit.unit} fit, ${lacks} short`;
 }
 

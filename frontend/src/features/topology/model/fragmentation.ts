@@ -55,7 +55,7 @@ export function linesOf(points: FragmentationPoint[]): LevelLine[] {
 export function measurementWords({ fit }: Measurement): string {
   if (fit === undefined) return "no hosts";
   if (fit.together === 0) return "nothing fits";
-  return `${fit.largest} of ${fit.together} pods together, ${Math.round(fit.fragmentation / 10)}% scattered`;
+  return `Largest gang ${fit.largest} of ${fit.together} pods · ${Math.round(fit.fragmentation / 10)} % fragmented`;
 }
 
 /** The sample with the highest fragmentation. */

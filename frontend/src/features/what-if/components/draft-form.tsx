@@ -23,20 +23,20 @@ export function DraftForm({ draft, doors, onChange }: DraftFormProps) {
     <TextField label={label} placeholder={placeholder} value={draft[name]} onChange={change(name)} />
   );
   return (
-    <Card title="A workload by a form" padded>
+    <Card title="New workload" padded>
       <div className={styles.fields}>
         {text("name", "Name")}
-        <SelectField label="LocalQueue" value={draft.door} onChange={change("door")} options={choices(doors, "none there yet")} />
+        <SelectField label="LocalQueue" value={draft.door} onChange={change("door")} options={choices(doors, "No LocalQueues")} />
         {text("pods", "Pods")}
-        {text("cpu", "CPU of a pod", "500m")}
-        {text("memory", "Memory of a pod", "4Gi")}
-        {text("gpu", "GPUs of a pod", "0")}
-        {text("priority", "Priority", "of its class")}
+        {text("cpu", "CPU per pod", "500m")}
+        {text("memory", "Memory per pod", "4Gi")}
+        {text("gpu", "GPUs per pod", "0")}
+        {text("priority", "Priority", "from priority class")}
         <SelectField
-          label="All pods in one"
+          label="Topology constraint"
           value={draft.level}
           onChange={change("level")}
-          options={[{ value: "", words: "anywhere" }, ...levels.map((level) => ({ value: level, words: levelWords(level) }))]}
+          options={[{ value: "", words: "none" }, ...levels.map((level) => ({ value: level, words: levelWords(level) }))]}
         />
       </div>
     </Card>

@@ -26,14 +26,14 @@ export function Outcome({ found }: { found: Simulation }) {
             {found.rounds.map((round, number) => (
               <li key={number}>
                 <strong>{round.preemptor}</strong>
-                {round.because ? " (itself a victim before)" : ""}: {round.victims.map((victim) => `${victim.workload} (${victim.reason})`).join(", ")}
+                {round.because ? " (a victim earlier in this simulation)" : ""}: {round.victims.map((victim) => `${victim.workload} (${victim.reason})`).join(", ")}
               </li>
             ))}
           </ol>
         </Card>
       )}
       <p className={styles.assumptions}>
-        As of position #{found.asOf.position}; nothing was written. {found.assumptions.join(" ")}
+        <span title={`Event #${found.asOf.position}`}>Simulated on the current state. Nothing was applied.</span> {found.assumptions.join(" ")}
       </p>
     </>
   );
@@ -45,14 +45,14 @@ function OneWorkload({ workload }: { workload: Foreseen }) {
   return (
     <Card title={workload.workload} padded>
       <div className={styles.stack} role="status" data-verdict={workload.verdict}>
-        <p className={styles.verdict}>It {verdictWords(workload)}.</p>
+        <p className={styles.verdict}>{verdictWords(workload)}</p>
         <p>{workload.sentence}</p>
         {position?.clusterQueue && (
           <p>
-            Position {position.clusterQueue} of {position.of} in {workload.clusterQueue}.
+            Queue position {position.clusterQueue} of {position.of} in {workload.clusterQueue}.
           </p>
         )}
-        {victims.length > 0 && <p>For it {victims.map((victim) => victim.workload).join(", ")} would have to go.</p>}
+        {victims.length > 0 && <p>Would preempt: {victims.map((victim) => victim.workload).join(", ")}</p>}
         {workload.admission && <Places admission={workload.admission} />}
         {others.length > 0 && (
           <ul className={styles.blockers}>
@@ -61,7 +61,7 @@ function OneWorkload({ workload }: { workload: Foreseen }) {
             ))}
           </ul>
         )}
-        {wouldUnblock.length > 0 && <p>Would help: {wouldUnblock.join("; ")}.</p>}
+        {wouldUnblock.length > 0 && <p>How to unblock: {wouldUnblock.join("; ")}.</p>}
       </div>
     </Card>
   );
@@ -100,7 +100,7 @@ function hostWords({ topologyAssignment }: Assigned): string {
 
 function Effects({ effects }: { effects: Effect[] }) {
   return (
-    <PlainTable label="Impact on other workloads" heads={["Workload", "What", "Without and with it"]}>
+    <PlainTable label="Impact on other workloads" heads={["Workload", "Effect", "Before → After"]}>
       {effects.map((effect) => (
         <tr key={effect.workload}>
           <td>
@@ -112,7 +112,7 @@ function Effects({ effects }: { effects: Effect[] }) {
             </Badge>
           </td>
           <td className={styles.change}>
-            {effect.without ?? "not there"} <ArrowRight aria-label="becomes" /> {effect.withChange ?? "gone"}
+            {effect.without ?? "none"} <ArrowRight aria-label="becomes" /> {effect.withChange ?? "removed"}
           </td>
         </tr>
       ))}

@@ -20,7 +20,7 @@ import { Outcome } from "./outcome";
 import styles from "./what-if.module.css";
 
 const NOTHING: Others = { priority: "", remove: "", cordon: "" };
-const UNTRIED = "Try these very documents out first";
+const UNTRIED = "Run the simulation first";
 
 interface Asked {
   documents: string;
@@ -59,32 +59,32 @@ export function SimulationEditor({ draft: first, documents: begin, doors = [] }:
         <div className={styles.actions}>
           <Button look="primary" onClick={() => trying.mutate({ documents, others })}>
             <FlaskConical aria-hidden="true" />
-            {trying.isPending ? "Trying…" : "Try it out"}
+            {trying.isPending ? "Simulating…" : "Run simulation"}
           </Button>
           <Button refusal={refusal} onClick={() => doing.mutate()}>
             <Send aria-hidden="true" />
-            Apply it in earnest
+            Apply
           </Button>
         </div>
         {doing.isError && <Failed error={doing.error} />}
         {doing.data && <Applied results={doing.data} />}
-        <Card title="What is applied (YAML)" padded>
+        <Card title="Manifest (YAML)" padded>
           <textarea
             className={styles.editor}
-            aria-label="Documents to try out"
+            aria-label="Manifest to simulate"
             spellCheck={false}
             rows={18}
             value={documents}
             onChange={(event) => setDocuments(event.target.value)}
           />
         </Card>
-        <Card title="What is changed besides" padded>
+        <Card title="Additional changes" padded>
           <OtherChanges others={others} onChange={setOthers} />
         </Card>
       </div>
       <div className={styles.stack}>
         {trying.isError && <Failed error={trying.error} />}
-        {trying.data && !isCurrent && <p role="status">This is what came of it before the last change: try it out again.</p>}
+        {trying.data && !isCurrent && <p role="status">Results are out of date. Run the simulation again.</p>}
         {trying.data && <Outcome found={trying.data} />}
         {trying.isIdle && <Untried />}
       </div>
@@ -95,8 +95,8 @@ export function SimulationEditor({ draft: first, documents: begin, doors = [] }:
 function Untried() {
   return (
     <Card>
-      <Empty title="Nothing has been tried yet">
-        <p>Describe a workload, or change a queue, a flavor or a node, and see what would come of it.</p>
+      <Empty title="No results yet">
+        <p>Define a workload or edit a queue, flavor or node, then run the simulation.</p>
       </Empty>
     </Card>
   );
@@ -108,8 +108,8 @@ function OtherChanges({ others, onChange }: { others: Others; onChange: (others:
   );
   return (
     <div className={styles.fields}>
-      {field("priority", "Another priority", "team-a/train:100")}
-      {field("remove", "Leave out", "node/host-1")}
+      {field("priority", "Override priority", "team-a/train:100")}
+      {field("remove", "Remove objects", "node/host-1")}
       {field("cordon", "Cordon nodes", "host-1,host-2")}
     </div>
   );
@@ -127,7 +127,7 @@ function Applied({ results: { results, warnings = [] } }: { results: ApplyResult
       <ul>
         {workloads.map(({ namespace, name }) => (
           <li key={`${namespace}/${name}`}>
-            RouterLink to <RouterLink to={workloadAddress(`${namespace}/${name}`)}>{`${namespace}/${name}`}</RouterLink>
+            Go to <RouterLink to={workloadAddress(`${namespace}/${name}`)}>{`${namespace}/${name}`}</RouterLink>
           </li>
         ))}
       </ul>

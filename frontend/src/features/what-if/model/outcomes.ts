@@ -2,10 +2,10 @@
 import type { Effect, Foreseen } from "@/lib/api/types";
 
 const VERDICTS: Record<Foreseen["verdict"], string> = {
-  Admitted: "would be admitted at once",
-  MakesRoom: "would preempt others to make room",
-  Waits: "would wait",
-  Gone: "would be gone",
+  Admitted: "Would be admitted now",
+  MakesRoom: "Would preempt other workloads",
+  Waits: "Would stay pending",
+  Gone: "Would be removed",
 };
 
 const EFFECTS: Record<Effect["what"], string> = {
@@ -14,13 +14,13 @@ const EFFECTS: Record<Effect["what"], string> = {
   Evicted: "Would be evicted",
   EvictedAndStartsAgain: "Would be evicted and start again",
   NotEvicted: "Would not be evicted",
-  Changes: "Would get another place",
+  Changes: "Would be placed elsewhere",
 };
 
 /** The outcome of a workload, as the end of a sentence that begins with its name. */
 export function verdictWords({ verdict, inTheEnd }: Foreseen): string {
   const first = VERDICTS[verdict];
-  return inTheEnd === verdict ? first : `${first}; once they have stopped it ${VERDICTS[inTheEnd]}`;
+  return inTheEnd === verdict ? first : `${first}; after their eviction: ${VERDICTS[inTheEnd].toLowerCase()}`;
 }
 
 /** The effect on another workload. */

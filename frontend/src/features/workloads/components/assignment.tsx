@@ -12,10 +12,10 @@ export function Assignment({ workload }: { workload: WorkloadObject }) {
   const admission = workload.status?.admission;
   return (
     <Card
-      title={admission ? "Place" : "What it asks for"}
+      title={admission ? "Placement" : "Resource requests"}
       aside={admission && <RouterLink to={`/queues/${encodeURIComponent(admission.clusterQueue)}`}>{admission.clusterQueue}</RouterLink>}
     >
-      <PlainTable label="Pod sets" heads={["Pod set", "Pods", admission ? "Given" : "Each pod", ...(admission ? ["Flavors"] : [])]}>
+      <PlainTable label="Pod sets" heads={["Pod set", "Pods", admission ? "Allocated" : "Per pod", ...(admission ? ["Flavors"] : [])]}>
         {admission
           ? admission.podSetAssignments.map((given) => <GivenRow key={given.name} given={given} />)
           : workload.spec.podSets.map((asked) => <AskedRow key={asked.name} asked={asked} />)}

@@ -19,7 +19,7 @@ export function Checks({ workload }: { workload: WorkloadObject }) {
   const checks = workload.status?.admissionChecks ?? [];
   if (checks.length === 0) return null;
   return (
-    <Card title="Admission checks" aside="All must agree before it starts">
+    <Card title="Admission checks" aside="All must pass before admission">
       <ul className={styles.checks}>
         {checks.map(({ name, state, message, lastTransitionTime, retryCount = 0, requeueAfterSeconds }) => (
           <li key={name}>
@@ -27,10 +27,10 @@ export function Checks({ workload }: { workload: WorkloadObject }) {
               {name}: {state}
             </Badge>
             <span>
-              {message || (state === "Pending" ? "It has not answered yet" : "")}{" "}
+              {message || (state === "Pending" ? "No response yet" : "")}{" "}
               <span className={styles.soft}>
                 <Timestamp at={lastTransitionTime} />
-                {requeueAfterSeconds ? `, again after ${requeueAfterSeconds} s` : ""}
+                {requeueAfterSeconds ? `, retry after ${requeueAfterSeconds} s` : ""}
                 {retryCount > 0 && `, retried ${retryCount === 1 ? "once" : `${retryCount} times`}`}
               </span>
             </span>

@@ -24,13 +24,13 @@ export function Definition({ workload, workloadKey }: { workload: WorkloadObject
   return (
     <div className={styles.stack}>
       <Card
-        title="As a document"
+        title="Manifest"
         padded
         aside={<SelectField label="Format" options={FORMS} value={form} onChange={(event) => url.change({ as: event.target.value }, "replace")} />}
       >
         <CodeBlock label="definition" text={form === "json" ? JSON.stringify(workload, null, 2) : stringify(workload)} />
       </Card>
-      <Card title="From elsewhere" padded>
+      <Card title="CLI and API" padded>
         <div className={styles.stack}>
           <CodeBlock wrap label="command" text={`headgate get wl ${quoted(name)} -n ${quoted(namespace)} -o yaml`} />
           <CodeBlock wrap label="command" text={`headgate why ${quoted(name)} -n ${quoted(namespace)}`} />

@@ -13,7 +13,7 @@ export function EvictionProgress({ workload }: { workload: WorkloadObject }) {
   if (!eviction) return null;
   const next = nextOf(eviction);
   return (
-    <Card title="It is leaving" aside={<RoundOf eviction={eviction} />}>
+    <Card title="Eviction in progress" aside={<RoundOf eviction={eviction} />}>
       <ol className={styles.steps}>
         {stepsOf(eviction).map(({ words, at }) => (
           <li key={words}>
@@ -42,8 +42,8 @@ export function Nominated({ workload }: { workload: WorkloadObject }) {
   return (
     <Card title="Preemption in progress" aside={nominated.round && <RouterLink to={`/preemptions/${encodeURIComponent(nominated.round)}`}>Victims</RouterLink>}>
       <p className={styles.note}>
-        It is to have a place in <RouterLink to={`/queues/${encodeURIComponent(nominated.clusterQueue)}`}>{nominated.clusterQueue}</RouterLink>
-        {hosts.length > 0 && ", on these hosts"}.
+        Nominated placement in <RouterLink to={`/queues/${encodeURIComponent(nominated.clusterQueue)}`}>{nominated.clusterQueue}</RouterLink>
+        {hosts.length > 0 && " on"}:
       </p>
       {hosts.length > 0 && (
         <ul className={styles.hosts} aria-label="Nominated hosts">

@@ -17,16 +17,17 @@ export function Headline({ workloadKey }: { workloadKey: string }) {
       {(found) => (
         <div className={styles.headline} data-tone={phaseTone(found.dominant === "Unschedulable" ? found.dominant : found.phase)}>
           <p className={styles.sentence}>{found.sentence}</p>
-          <p className={styles.asOf}>
-            {placeInLine(found)}
+          <p className={styles.asOf} title={`As of event #${found.asOf.position}`}>
+            {queuePosition(found)}
             {found.since && (
               <>
-                Same reason since <Timestamp at={found.since.time} /> (<span className="number">#{found.since.position}</span>).{" "}
+                <span title={`Event #${found.since.position}`}>
+                  Reason recorded <Timestamp at={found.since.time} />, unchanged since.
+                </span>{" "}
               </>
             )}
             <LastAttempt explanation={found} />
-            {found.verdict === "Waiting" && !found.evaluated && "The scheduler had no need to look at it yet. "}
-            As of position <span className="number">#{found.asOf.position}</span>.
+            {found.verdict === "Waiting" && !found.evaluated && "Not evaluated in the last cycle (inputs unchanged). "}
           </p>
           {found.expectedStart && <Expected expected={found.expectedStart} />}
         </div>
@@ -46,7 +47,7 @@ function LastAttempt({ explanation }: { explanation: Explanation }) {
   if (!lastAttempt) return null;
   return (
     <>
-      {attempts === 1 ? "One cycle" : `${attempts} cycles`} found something new,{" "}
+      Reason changed in {attempts === 1 ? "1 cycle" : `${attempts} cycles`},{" "}
       <RouterLink to={`/cycles/${encodeURIComponent(lastAttempt.cycle)}`}>the last</RouterLink> <Timestamp at={lastAttempt.time} />.{" "}
     </>
   );
@@ -57,13 +58,13 @@ function Expected({ expected }: { expected: NonNullable<Explanation["expectedSta
   if (cannotSay) return <p className={styles.asOf}>{cannotSay}</p>;
   return (
     <p className={styles.asOf}>
-      Expected to start between <Timestamp at={earliest} /> and <Timestamp at={latest} />. {basis}{" "}
-      {calibration && calibration.predictions > 0 && `Such a range held for ${calibration.held} of ${calibration.predictions} before.`}
+      Estimated start: <Timestamp at={earliest} /> to <Timestamp at={latest} />. {basis}{" "}
+      {calibration && calibration.predictions > 0 && `Past estimates were right ${calibration.held} of ${calibration.predictions} times.`}
     </p>
   );
 }
 
-function placeInLine({ position }: Explanation): string {
+function queuePosition({ position }: Explanation): string {
   if (!position?.clusterQueue) return "";
-  return `Position ${position.clusterQueue} of ${position.of} in its ClusterQueue. `;
+  return `Queue position ${position.clusterQueue} of ${position.of}. `;
 }

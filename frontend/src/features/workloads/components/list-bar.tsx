@@ -29,18 +29,18 @@ export function ListBar({ shown, more, waiting, selection, onLetIn, onClear }: L
     <div className={styles.bar}>
       {chosen.length === 0 ? (
         <span className="number">
-          {shown.length} {more ? "loaded, more below" : shown.length === 1 ? "workload" : "workloads"}
+          {more ? `First ${shown.length}` : `${shown.length} ${shown.length === 1 ? "workload" : "workloads"}`}
         </span>
       ) : (
         <>
-          <strong className="number">{chosen.length} chosen</strong>
+          <strong className="number">{chosen.length} selected</strong>
           {WORKLOAD_ACTIONS.map((name) => (
             <Button key={name} onClick={() => setAction(name)}>
               {ACTION_WORDS[name].verb}
             </Button>
           ))}
           <Button look="quiet" onClick={onClear}>
-            Choose none
+            Clear selection
           </Button>
         </>
       )}

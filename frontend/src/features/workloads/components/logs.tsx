@@ -28,7 +28,7 @@ type Switch = keyof typeof SWITCHES;
 const WORDS: Record<Switch, string> = { wrap: "Wrap", time: "Time", colors: "Colors" };
 
 export function Logs({ workload, workloadKey }: { workload: WorkloadObject; workloadKey: string }) {
-  if (shownMoment() !== "") return <Empty title="Logs have no past">Return to live to read what the pods wrote.</Empty>;
+  if (shownMoment() !== "") return <Empty title="Logs are not available in the past">Return to live to read the logs of the pods.</Empty>;
   return <PresentLogs workload={workload} workloadKey={workloadKey} />;
 }
 
@@ -181,7 +181,7 @@ function Output({ workload, logs, children }: { workload: WorkloadObject; logs: 
   if (logs.error !== undefined) return <Failed error={logs.error} />;
   if (logs.buffer.lines.length > 0) return children;
   if (logs.link === "connecting") return <Skeleton rows={8} />;
-  if (logs.link === "ended") return <Empty title="No output">The pods wrote nothing, or their logs have expired.</Empty>;
+  if (logs.link === "ended") return <Empty title="No output">The pods wrote no output, or their logs have expired.</Empty>;
   return <Empty title="No output yet">{workload.status?.admission ? "Lines appear as the pods write them." : "The workload has no running pods."}</Empty>;
 }
 

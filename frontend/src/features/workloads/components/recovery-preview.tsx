@@ -11,9 +11,9 @@ import styles from "./workload-page.module.css";
 
 const PATIENTS = ["Inactive", "Retrying", "OnHold"];
 const IF: Record<string, string> = {
-  activate: "If it is activated",
-  requeue: "If it is requeued now",
-  release: "If it is released",
+  activate: "If you activate it",
+  requeue: "If you requeue it now",
+  release: "If you release it",
 };
 
 export function RecoveryPreview({ workload }: { workload: WorkloadObject }) {
@@ -30,10 +30,10 @@ function Patient({ workloadKey }: { workloadKey: string }) {
 
 function Foretold({ found }: { found: StuckWorkload }) {
   return (
-    <Card title={IF[found.helps] ?? found.helps} aside="Tried out on how things stand" padded>
+    <Card title={IF[found.helps] ?? found.helps} aside="Simulated on the current state" padded>
       <p>{found.next}.</p>
       <p className={styles.soft}>
-        Starts over: {(found.resets ?? []).join(", ")}. Stays: {(found.keeps ?? []).join(", ")}.
+        Resets: {(found.resets ?? []).join(", ")}. Keeps: {(found.keeps ?? []).join(", ")}.
       </p>
     </Card>
   );

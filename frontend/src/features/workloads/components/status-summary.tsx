@@ -13,11 +13,11 @@ export function StatusSummary({ workload }: { workload: WorkloadObject }) {
   const lines = statusSummaryOf(workload);
   if (lines.length + unhealthyNodes.length === 0 && !hold && !requeueState?.requeueAt) return null;
   return (
-    <Card title="How it stands">
+    <Card title="Scheduling settings">
       <dl className={styles.facts}>
         {hold && (
           <>
-            <dt>Held</dt>
+            <dt>On hold</dt>
             <dd>
               by {hold.owner}: {hold.reason}
               {hold.expiresAt && (
@@ -31,7 +31,7 @@ export function StatusSummary({ workload }: { workload: WorkloadObject }) {
         )}
         {requeueState?.requeueAt && (
           <>
-            <dt>Competes again</dt>
+            <dt>Next retry</dt>
             <dd>
               <Timestamp at={requeueState.requeueAt} />
             </dd>
@@ -60,7 +60,7 @@ function UnhealthyNode({ name, reason }: { name: string; reason: string }) {
       <dt>Lost host</dt>
       <dd className={styles.warning}>
         <RouterLink to={`/topology?host=${encodeURIComponent(name)}`}>{name}</RouterLink>
-        {reason && ` (${reason})`}: another is sought for its pods
+        {reason && ` (${reason})`}: finding a replacement
       </dd>
     </div>
   );

@@ -17,7 +17,7 @@ export function WhyMatrix({ workloadKey }: { workloadKey: string }) {
   const { data } = useQuery(explanationQuery(workloadKey));
   if (data === undefined || (data.blockers.length === 0 && data.wouldUnblock.length === 0)) return null;
   return (
-    <Card title="What is in the way" aside={data.dominant}>
+    <Card title="Why it's pending" aside={data.dominant}>
       {data.blockers.length > 0 && <Matrix blockers={data.blockers} workloadKey={workloadKey} />}
       <Remedies explanation={data} />
     </Card>
@@ -25,15 +25,15 @@ export function WhyMatrix({ workloadKey }: { workloadKey: string }) {
 }
 
 const HEADS: Head[] = [
-  "Obstacle",
-  { words: "Needs", figure: true },
-  { words: "There is", figure: true },
-  { words: "Short by", figure: true },
+  "Constraint",
+  { words: "Requested", figure: true },
+  { words: "Available", figure: true },
+  { words: "Shortfall", figure: true },
 ];
 
 function Matrix({ blockers, workloadKey }: { blockers: Blocker[]; workloadKey: string }) {
   return (
-    <PlainTable label="What is in the way" heads={HEADS}>
+    <PlainTable label="Why it's pending" heads={HEADS}>
       {blockers.map((blocker, index) => (
         <tr key={index}>
           <th scope="row" className={styles.obstacle}>
@@ -44,7 +44,7 @@ function Matrix({ blockers, workloadKey }: { blockers: Blocker[]; workloadKey: s
             <RefusedVictims refused={blocker.refused ?? []} />
             {blocker.type === "Topology" && (
               <span className={styles.message}>
-                <RouterLink to={`/topology?near=${encodeURIComponent(workloadKey)}`}>See on the map where it nearly fits</RouterLink>
+                <RouterLink to={`/topology?near=${encodeURIComponent(workloadKey)}`}>Show nearest fits on the topology map</RouterLink>
               </span>
             )}
           </th>
@@ -77,7 +77,7 @@ function Holders({ keys }: { keys: string[] }) {
   if (keys.length === 0) return null;
   return (
     <span className={styles.message}>
-      Held by{" "}
+      In use by{" "}
       {keys.slice(0, SHOWN_HOLDERS).map((key, index) => (
         <Fragment key={key}>
           {index > 0 && ", "}
@@ -92,14 +92,14 @@ function Holders({ keys }: { keys: string[] }) {
 function ExcludedHosts({ hosts }: { hosts: Record<string, number> }) {
   const entries = Object.entries(hosts);
   if (entries.length === 0) return null;
-  return <span className={styles.message}>Hosts left out: {entries.map(([rule, count]) => `${count} ${rule}`).join(", ")}.</span>;
+  return <span className={styles.message}>Excluded hosts: {entries.map(([rule, count]) => `${count} ${rule}`).join(", ")}.</span>;
 }
 
 function RefusedVictims({ refused }: { refused: NonNullable<Blocker["refused"]> }) {
   if (refused.length === 0) return null;
   return (
     <details className={styles.message}>
-      <summary>{refused.length} may not be preempted</summary>
+      <summary>{refused.length} {refused.length === 1 ? "candidate" : "candidates"} can't be preempted</summary>
       <ul>
         {refused.map(({ workload, rule }) => (
           <li key={workload}>
@@ -115,7 +115,7 @@ function Remedies({ explanation }: { explanation: Explanation }) {
   if (explanation.wouldUnblock.length === 0) return null;
   return (
     <div className={styles.remedies}>
-      <h3>What would help</h3>
+      <h3>How to unblock</h3>
       <ul>
         {explanation.wouldUnblock.map((remedy) => (
           <li key={remedy}>{remedy}</li>

@@ -43,7 +43,7 @@ export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
         workload.data && (
           <>
             <RouterLink className={styles.tryOut} to={`/what-if?workload=${encodeURIComponent(workloadKey)}`}>
-              Try out a change of it
+              Simulate a change
             </RouterLink>
             <WorkloadActions workload={workload.data} />
           </>
@@ -100,7 +100,7 @@ function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey
     <>
       <Headline workloadKey={workloadKey} />
       <Choices
-        label="What to show"
+        label="Workload sections"
         value={url.get("view") || "overview"}
         onChange={(view) => url.change({ ...OF_ONE_VIEW, view: view === "overview" ? "" : view }, "replace")}
         choices={[
@@ -126,7 +126,7 @@ function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey
           },
           { key: "pods", label: "Pods", content: <Pods workload={workload} workloadKey={workloadKey} /> },
           { key: "logs", label: "Logs", content: <Logs workload={workload} workloadKey={workloadKey} /> },
-          { key: "definition", label: "Definition", content: <Definition workload={workload} workloadKey={workloadKey} /> },
+          { key: "definition", label: "YAML", content: <Definition workload={workload} workloadKey={workloadKey} /> },
         ]}
       />
     </>

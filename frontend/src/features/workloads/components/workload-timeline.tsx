@@ -107,9 +107,9 @@ function Marks({ life, workloadKey, chosen, isLoading, more }: MarksProps) {
       {life.earlier > 0 && (
         <p className={styles.earlier}>
           {more === undefined ? (
-            `${countWords(life.earlier)} before these can no longer be read: that part of the log was archived.`
+            `${countWords(life.earlier)} earlier events are archived and can't be read here.`
           ) : (
-            <Button onClick={() => void showMore()} refusal={isLoading ? "They are on their way." : undefined}>
+            <Button onClick={() => void showMore()} refusal={isLoading ? "Loading…" : undefined}>
               Show earlier ({countWords(life.earlier)})
             </Button>
           )}
@@ -177,7 +177,7 @@ function MarkLine({ mark, workloadKey, chosen }: { mark: Mark; workloadKey: stri
           {isReason(entry) && (
             <>
               {" · "}
-              <RouterLink to={`${workloadAddress(workloadKey)}?at=${entry.position}`}>What was in the way then</RouterLink>
+              <RouterLink to={`${workloadAddress(workloadKey)}?at=${entry.position}`}>Reasons at that time</RouterLink>
             </>
           )}
         </span>

@@ -18,7 +18,7 @@ export function WorkloadsPage() {
   const url = useUrl();
   const filters = filtersIn(url);
   return (
-    <Page title="Workloads" lead="Everything that was submitted, newest first.">
+    <Page title="Workloads">
       <WorkloadFilterBar filters={filters} onChange={(changes) => url.change(changes, "replace")} />
       {/* A different set of filters is a different list, with its own beginning and selection. */}
       <WorkloadList key={JSON.stringify(filters)} filters={filters} />
@@ -75,11 +75,11 @@ function WorkloadList({ filters }: { filters: WorkloadFilters }) {
 }
 
 function NoWorkloads({ narrowed }: { narrowed: boolean }) {
-  if (narrowed) return <Empty title="No workload matches these filters">Loosen or clear them to see more.</Empty>;
+  if (narrowed) return <Empty title="No workload matches these filters">Change or clear the filters.</Empty>;
   return (
-    <Empty title="No workload has been submitted yet">
+    <Empty title="No workloads yet">
       <p>
-        Submit the first one with <code>headgate apply -f workload.yaml</code>. It appears here by itself.
+        Submit the first one with <code>headgate apply -f workload.yaml</code>
       </p>
     </Empty>
   );

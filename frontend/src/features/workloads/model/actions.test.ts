@@ -15,12 +15,12 @@ function inPhase(phase: Phase, active = true): WorkloadObject {
 }
 
 test("nothing is done to what has ended", () => {
-  expect(stageRefusal("hold", inPhase("Succeeded"))).toBe("It has ended.");
-  expect(stageRefusal("cancel", inPhase("Cancelled"))).toBe("It has ended.");
+  expect(stageRefusal("hold", inPhase("Succeeded"))).toBe("Already finished");
+  expect(stageRefusal("cancel", inPhase("Cancelled"))).toBe("Already finished");
 });
 
 test("only what is held is released, and nothing is held twice", () => {
-  expect(stageRefusal("release", inPhase("Pending"))).toBe("It is not held.");
+  expect(stageRefusal("release", inPhase("Pending"))).toBe("Not on hold");
   expect(stageRefusal("release", inPhase("OnHold"))).toBeUndefined();
   expect(stageRefusal("hold", inPhase("OnHold"))).toBeDefined();
 });

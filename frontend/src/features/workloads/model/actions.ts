@@ -15,20 +15,20 @@ export interface ActionWords {
 export const ACTION_WORDS: Record<WorkloadAction, ActionWords> = {
   hold: {
     verb: "Hold",
-    words: "It is kept from admission until released. What runs already runs on.",
+    words: "Prevents admission until released. A running workload keeps running.",
     danger: false,
     expires: true,
   },
-  release: { verb: "Release", words: "The hold ends, and it may be admitted again.", danger: false, expires: false },
+  release: { verb: "Release", words: "Removes the hold so that it can be admitted.", danger: false, expires: false },
   requeue: {
     verb: "Requeue",
-    words: "Its pods are stopped, its quota is given back, and it waits in line again.",
+    words: "Stops its pods, releases its quota and returns it to the queue.",
     danger: true,
     expires: false,
   },
   activate: {
     verb: "Activate",
-    words: "It goes back into its queue with a clean count of requeues.",
+    words: "Returns it to the queue and resets the requeue count.",
     danger: false,
     expires: false,
   },
@@ -38,7 +38,7 @@ export const ACTION_WORDS: Record<WorkloadAction, ActionWords> = {
     danger: true,
     expires: false,
   },
-  cancel: { verb: "Cancel", words: "It ends for good; if it runs, its pods are stopped.", danger: true, expires: false },
+  cancel: { verb: "Cancel workload", words: "Ends the workload permanently. Running pods are stopped. This can't be undone.", danger: true, expires: false },
 };
 
 const ENDED: readonly Phase[] = ["Succeeded", "Failed", "Cancelled"];
@@ -47,18 +47,18 @@ const WITH_QUOTA: readonly Phase[] = ["QuotaReserved", "Starting", "Running"];
 /** Why the action makes no sense in the workload's stage; undefined where it does. */
 export function stageRefusal(action: WorkloadAction, workload: WorkloadObject): string | undefined {
   const phase = workload.status?.phase ?? "Pending";
-  if (ENDED.includes(phase)) return "It has ended.";
+  if (ENDED.includes(phase)) return "Already finished";
   switch (action) {
     case "hold":
-      return isHeld(workload) ? "It is held already." : undefined;
+      return isHeld(workload) ? "Already on hold" : undefined;
     case "release":
-      return isHeld(workload) ? undefined : "It is not held.";
+      return isHeld(workload) ? undefined : "Not on hold";
     case "requeue":
-      return WITH_QUOTA.includes(phase) || phase === "Retrying" ? undefined : "It has no place to give up.";
+      return WITH_QUOTA.includes(phase) || phase === "Retrying" ? undefined : "Not admitted";
     case "activate":
-      return workload.spec.active === false ? undefined : "It is active.";
+      return workload.spec.active === false ? undefined : "Already active";
     case "deactivate":
-      return workload.spec.active === false ? "It is inactive already." : undefined;
+      return workload.spec.active === false ? "Already inactive" : undefined;
     case "cancel":
       return undefined;
   }

@@ -19,7 +19,7 @@ const LIFE = [
 
 test("a life is a row of stretches that ends with the workload", () => {
   const stretches = phaseSpansOf(LIFE, "2026-05-05T00:00:00Z");
-  expect(stretches.map((stretch) => stretch.words)).toEqual(["Waiting", "Quota reserved", "Starting", "Running"]);
+  expect(stretches.map((stretch) => stretch.words)).toEqual(["Pending", "Quota reserved", "Starting", "Running"]);
   expect(stretches[0]?.seconds).toBe(9 * 3600);
 });
 
@@ -76,12 +76,12 @@ test("reasons that a page ends in are folded together with those of the page bef
 
 test("where only reasons are known yet, it waited", () => {
   const stretches = phaseSpansOf(phaseTimelineOf([NEWEST_PAGE]).entries, "2026-05-04T00:01:21Z");
-  expect(stretches.map(({ words, seconds }) => [words, seconds])).toEqual([["Waiting", 60]]);
+  expect(stretches.map(({ words, seconds }) => [words, seconds])).toEqual([["Pending", 60]]);
 });
 
 test("a reason told under a hold does not end it", () => {
   const held = [SUBMITTED, entry("held", "2026-05-04T00:00:01Z"), ...reasons(2, 3)];
-  expect(phaseSpansOf(held, "2026-05-04T00:01:00Z").map(({ words }) => words)).toEqual(["Waiting", "Held"]);
+  expect(phaseSpansOf(held, "2026-05-04T00:01:00Z").map(({ words }) => words)).toEqual(["Pending", "On hold"]);
 });
 
 test("an event before all that are there is known by its position", () => {

@@ -24,23 +24,23 @@ export interface PhaseSpan {
 }
 
 const AFTER: Record<string, [Tone, string]> = {
-  "workload.submitted": ["wait", "Waiting"],
-  "workload.placement_nominated": ["move", "Place nominated"],
-  "workload.nomination_withdrawn": ["wait", "Waiting"],
+  "workload.submitted": ["wait", "Pending"],
+  "workload.placement_nominated": ["move", "Capacity nominated"],
+  "workload.nomination_withdrawn": ["wait", "Pending"],
   "workload.quota_reserved": ["move", "Quota reserved"],
   "workload.admitted": ["run", "Starting"],
   "workload.pods_ready": ["run", "Running"],
   "workload.pods_not_ready": ["bad", "Pods not ready"],
   "workload.evicted": ["bad", "Stopping"],
-  "workload.stopped": ["wait", "Waiting"],
-  "workload.reservation_dropped": ["wait", "Waiting"],
-  "workload.requeued": ["wait", "Waiting"],
-  "workload.held": ["hold", "Held"],
-  "workload.released": ["wait", "Waiting"],
+  "workload.stopped": ["wait", "Pending"],
+  "workload.reservation_dropped": ["wait", "Pending"],
+  "workload.requeued": ["wait", "Pending"],
+  "workload.held": ["hold", "On hold"],
+  "workload.released": ["wait", "Pending"],
   "workload.deactivated": ["idle", "Inactive"],
-  "workload.activated": ["wait", "Waiting"],
+  "workload.activated": ["wait", "Pending"],
 };
-const AFTER_REASON: [Tone, string] = ["wait", "Waiting"];
+const AFTER_REASON: [Tone, string] = ["wait", "Pending"];
 const REASON = "workload.explained";
 const ENDS = new Set(["workload.finished", "workload.deleted"]);
 const OF_THE_LINE = new Set(["workload.held", "workload.released", "workload.requeued"]);

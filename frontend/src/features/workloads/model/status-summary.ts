@@ -44,7 +44,7 @@ function leaving({ status, spec }: WorkloadObject): SummaryRow[] {
   for (const [number, { eviction, podSets }] of (status?.shrinking ?? []).entries()) {
     for (const { name, going, staying } of podSets) {
       const which = number === 0 ? `the last ${going} of ${name}` : `${going} more of ${name}`;
-      found.push({ term: "Gives up pods", words: `${which} stop, ${staying} go on`, round: eviction.id, warns: true });
+      found.push({ term: "Scaling down", words: `${which} stop, ${staying} keep running`, round: eviction.id, warns: true });
     }
   }
   const setting = status?.preemptibility;
@@ -56,18 +56,18 @@ function leaving({ status, spec }: WorkloadObject): SummaryRow[] {
   const protection = status?.preemptionPriority ?? priority;
   const boost = status?.priorityBoost ?? 0;
   if (boost !== 0) {
-    const counts = priority === (spec.priority ?? 0) + boost ? "in the line and against preemption" : boost > 0 ? "against preemption, and in the line once it waits again" : "once it waits again";
-    found.push({ term: "Boosted", words: `by ${boost}; that counts ${counts}` });
+    const counts = priority === (spec.priority ?? 0) + boost ? "in queue order and in preemption" : boost > 0 ? "in preemption, and in queue order once pending again" : "once pending again";
+    found.push({ term: "Boosted", words: `by ${boost}, effective ${counts}` });
   }
   if (protection !== priority) {
     const by = spec.preemptionPriorityClassName ? ` by class ${spec.preemptionPriorityClassName}` : "";
-    found.push({ term: "Protected as", words: `priority ${protection}${by}; it competes with ${priority}` });
+    found.push({ term: "Preemption priority", words: `${protection}${by}; queue priority ${priority}` });
   }
   const policy = spec.evictionPolicy;
   if (policy?.mode === "Soft") {
     const handler = policy.handler ? ` by ${policy.handler}` : "";
-    const after = policy.onDeadline === "Wait" ? "then it is waited for" : "then it is killed";
-    found.push({ term: "Leaves softly", words: `its work is saved first${handler}, for up to ${policy.gracePeriodSeconds} s; ${after}` });
+    const after = policy.onDeadline === "Wait" ? "then waits for its pods" : "then kills its pods";
+    found.push({ term: "Soft eviction", words: `checkpoint${handler} within ${policy.gracePeriodSeconds} s; ${after}` });
   }
   return found;
 }
@@ -89,9 +89,9 @@ function preempting({ status, spec }: WorkloadObject): SummaryRow[] {
 function comingBack({ status }: WorkloadObject): SummaryRow[] {
   const found: SummaryRow[] = [];
   const count = status?.requeueState?.count ?? status?.requeuedCount ?? 0;
-  if (count > 0) found.push({ term: "Sent back", words: `${times(count)} because its pods were not ready in time` });
+  if (count > 0) found.push({ term: "Requeued", words: `${times(count)} because pods were not ready in time` });
   for (const { reason, underlyingCause, count: often } of status?.schedulingStats?.evictions ?? []) {
-    found.push({ term: "Had to leave", words: `${times(often)}: ${reason}${underlyingCause ? ` (${ruleWords(underlyingCause)})` : ""}` });
+    found.push({ term: "Evicted", words: `${times(often)}: ${reason}${underlyingCause ? ` (${ruleWords(underlyingCause)})` : ""}` });
   }
   return found;
 }
@@ -99,15 +99,15 @@ function comingBack({ status }: WorkloadObject): SummaryRow[] {
 function pods({ status, spec, metadata }: WorkloadObject): SummaryRow[] {
   const found: SummaryRow[] = [];
   const annotations = metadata.annotations ?? {};
-  if (annotations[ELASTIC] === "true") found.push({ term: "Elastic", words: "it may grow and shrink while it runs" });
+  if (annotations[ELASTIC] === "true") found.push({ term: "Elastic", words: "can scale while running" });
   const replaced = annotations[REPLACES];
-  if (replaced) found.push({ term: "Grown from", words: status?.admission ? "it took over the pods of" : "once it starts it takes over the pods of", workload: replaced });
+  if (replaced) found.push({ term: "Replaces workload slice", words: status?.admission ? "has the pods of" : "takes over the pods when it starts:", workload: replaced });
   for (const { name, count = 0 } of status?.admission?.podSetAssignments ?? []) {
     const asked = spec.podSets.find((each) => (each.name ?? "main") === name)?.count ?? 0;
-    if (count < asked) found.push({ term: "Runs smaller", words: `with ${count} of the ${asked} pods of ${name}` });
+    if (count < asked) found.push({ term: "Partially admitted", words: `${count} of ${asked} pods of ${name}` });
   }
   for (const { name, count } of status?.reclaimablePods ?? []) {
-    found.push({ term: "Done already", words: `${count} of the pods of ${name}; their quota is free again` });
+    found.push({ term: "Completed pods", words: `${count} of ${name} (quota released)` });
   }
   return found;
 }
@@ -130,12 +130,12 @@ export interface Step {
 export function stepsOf(eviction: Eviction): Step[] {
   const handler = eviction.handler || "the executor";
   const told: [string, string | null | undefined][] = [
-    [eviction.mode === "Soft" ? "Asked to leave, and to save its work first" : "Told to stop at once", eviction.startedAt],
-    [`Taken over by ${handler}`, eviction.acknowledgedAt],
-    [eviction.note || "Still at it", eviction.progressedAt],
-    ["Time was up; it is waited for", eviction.stalledAt],
-    ["Time was up; it is killed", eviction.forcedAt],
-    ["Its pods are stopping", eviction.stoppingAt],
+    [eviction.mode === "Soft" ? "Eviction requested (soft)" : "Eviction requested (immediate)", eviction.startedAt],
+    [`Acknowledged by ${handler}`, eviction.acknowledgedAt],
+    [eviction.note || "In progress", eviction.progressedAt],
+    ["Deadline passed; waiting", eviction.stalledAt],
+    ["Deadline passed; killing pods", eviction.forcedAt],
+    ["Stopping pods", eviction.stoppingAt],
   ];
   return told.flatMap(([words, at]) => (at ? [{ words, at }] : []));
 }
@@ -144,6 +144,6 @@ export function stepsOf(eviction: Eviction): Step[] {
 export function nextOf(eviction: Eviction): Step | null {
   const isRunning = eviction.stage === "Requested" || eviction.stage === "Acknowledged";
   if (!eviction.deadlineAt || !isRunning) return null;
-  const words = eviction.onDeadline === "Wait" ? "Time is up; it is waited for then" : "Time is up; it is killed then";
+  const words = eviction.onDeadline === "Wait" ? "Deadline (waits for its pods)" : "Deadline (kills its pods)";
   return { words, at: eviction.deadlineAt };
 }

@@ -35,7 +35,7 @@ export interface paths {
         put?: never;
         /**
          * Submit many workloads at once
-         * @description Each is decided by itself: 200 if all were taken, 207 if some, 422 if none.
+         * @description Each is decided individually: 200 if all were taken, 207 if some, 422 if none.
          */
         post: operations["submitWorkloads"];
         delete?: never;
@@ -80,7 +80,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Why it waits, and what would help
+         * Pending reason, and how to unblock
          * @description Recorded by the scheduler, or derived where it had no need to look.
          */
         get: operations["explainWorkload"];
@@ -1758,7 +1758,7 @@ export interface paths {
         put?: never;
         /**
          * Report of many workloads at once
-         * @description Taken in order, each by itself: 200 if none was rejected, 207 if some, 422 if all.
+         * @description Taken in order, each individually: 200 if none was rejected, 207 if some, 422 if all.
          */
         post: operations["reportMany"];
         delete?: never;
@@ -1996,7 +1996,7 @@ export interface paths {
         };
         /**
          * The rounds that led to one, and those that followed from it
-         * @description A link is a workload that had to go in one round and made others go in the next.
+         * @description A link is a victim of one round that is the preemptor of a later one.
          */
         get: operations["readPreemptionChain"];
         put?: never;
@@ -2158,7 +2158,7 @@ export interface paths {
         put?: never;
         /**
          * What would happen if these objects were applied
-         * @description Objects as `/v1/apply` takes them; with `at` it is tried out in the past.
+         * @description Objects as `/v1/apply` takes them; with `at` the simulation begins in the past.
          *
          *     Real rules and real cycles on a fork of the state; nothing is written.
          */
@@ -6216,7 +6216,7 @@ export interface components {
         };
         /**
          * WorkloadBatch
-         * @description Many workloads at once; each is decided by itself.
+         * @description Many workloads at once; each is decided individually.
          */
         WorkloadBatch: {
             items: components["schemas"]["WorkloadObject"][];
@@ -6819,7 +6819,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Why a workload waits, and what would help. */
+            /** @description The pending reason of a workload, and how to unblock it. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -7000,7 +7000,7 @@ export interface operations {
                 limit?: number;
                 /** @description The `metadata.continue` of the page before */
                 continue?: string | null;
-                /** @description `Whole`: every field of every event; `Brief`: without what is in the way and the hosts, which the explanation and the workload tell `at` the position of the entry */
+                /** @description `Whole`: every field of every event; `Brief`: without the constraints and the hosts, which the explanation and the workload tell `at` the position of the entry */
                 data?: "Brief" | "Whole";
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
