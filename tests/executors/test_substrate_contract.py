@@ -1,4 +1,4 @@
-"""What every substrate does below the executor core: the agent, the simulator, and Slurm."""
+"""What every substrate does below the executor core: agent, simulator, Slurm, Kubernetes."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +16,9 @@ from headgate.executor.substrate import NodeLossPolicy, ObservedRun, RunKey, Sub
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.host import FENCE_MARGIN_SECONDS, AgentHost
 from headgate.executor.substrates.agent.run_directory import Started
+from headgate.executor.substrates.kubernetes.cluster import (
+    FENCE_MARGIN_SECONDS as KUBERNETES_FENCE_MARGIN_SECONDS,
+)
 from headgate.executor.substrates.slurm.cluster import (
     FENCE_MARGIN_SECONDS as SLURM_FENCE_MARGIN_SECONDS,
 )
@@ -23,6 +26,9 @@ from headgate.executor.substrates.slurm.cluster import SlurmCluster
 from tests.executors.pods import LOG, assignment_of, ended, eventually, host_of, key_of, shell
 from tests.executors.simulated_substrate import SimulatedSubstrate
 from tests.executors.slurm_cluster import SKIPPED, SlurmTestCluster, is_wanted
+from tests.kubernetes.api_double import api_double
+from tests.kubernetes.builders import cluster_of, podded
+from tests.kubernetes.kubelet import Cluster
 
 EVICTION = Order(id="e1", reason="Preempted")
 
@@ -140,6 +146,40 @@ class SlurmWorld(ProcessWorld):
         return self._cluster.substrate(self._directory / self._name)
 
 
+class KubernetesWorld:
+    """Pods of the double of an API server, which outlive the executor's process."""
+
+    def __init__(self, directory: Path, cluster: Cluster) -> None:
+        self._directory = directory
+        self._cluster = cluster
+        self.substrate = cluster_of(cluster, directory)
+
+    def pods(self, *, exit_code: int = 0, lasts: bool = False) -> Any:
+        return podded(exit_code=exit_code, lasts=lasts)
+
+    def starts(self, key: RunKey) -> int:
+        return self._cluster.starts[key.name]
+
+    def rank(self, key: RunKey) -> str:
+        return self._cluster.ranks[key.name]
+
+    def saved(self, key: RunKey) -> str:
+        return self._cluster.saved.get(key.name, "")
+
+    def lives(self, key: RunKey) -> bool:
+        return key.name in self._cluster.processes
+
+    def pass_lease(self) -> None:
+        self.substrate.keep_lease(KUBERNETES_FENCE_MARGIN_SECONDS)
+
+    def again(self) -> None:
+        self.substrate.close()
+        self.substrate = cluster_of(self._cluster, self._directory)
+
+    def end(self) -> None:
+        self.substrate.close()
+
+
 class SimulatedWorld:
     """Simulated pods, which outlive the executor's process as a cluster does."""
 
@@ -177,19 +217,27 @@ class SimulatedWorld:
         return
 
 
+AnyWorld = AgentWorld | KubernetesWorld | SimulatedWorld | SlurmWorld
+
+
 @pytest.fixture(
     params=[
         "agent",
         "simulator",
+        "kubernetes",
         pytest.param("slurm", marks=pytest.mark.skipif(not is_wanted(), reason=SKIPPED)),
     ]
 )
-def world(
-    request: pytest.FixtureRequest, tmp_path: Path
-) -> Iterator[AgentWorld | SimulatedWorld | SlurmWorld]:
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyWorld]:
+    if request.param == "kubernetes":
+        with api_double() as api:
+            cluster = KubernetesWorld(tmp_path, Cluster(api))
+            yield cluster
+            cluster.end()
+        return
     match request.param:
         case "agent":
-            made: AgentWorld | SimulatedWorld | SlurmWorld = AgentWorld(tmp_path)
+            made: AnyWorld = AgentWorld(tmp_path)
         case "slurm":
             made = SlurmWorld(tmp_path, request.getfixturevalue("slurm_of_tests"))
         case _:

@@ -138,7 +138,7 @@ GROUPS = {
     ),
     "executor": (
         "Run a simulated executor, or that of a cluster",
-        {"slurm": "executor.slurm:slurm"},
+        {"kubernetes": "executor.kubernetes:kubernetes", "slurm": "executor.slurm:slurm"},
     ),
     "replay": (
         "Replay a trace or scenario",

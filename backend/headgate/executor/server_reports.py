@@ -79,7 +79,8 @@ def with_use_by_orphans(
         if run.node in used:
             used[run.node] = added(used[run.node], {**run.requests, PODS: 1})
     return [
-        msgspec.structs.replace(node, used_by_others=_quantities(used[node.name])) for node in nodes
+        msgspec.structs.replace(node, used_by_others=quantities_of(used[node.name]))
+        for node in nodes
     ]
 
 
@@ -87,7 +88,8 @@ def _amounts(quantities: dict[str, str]) -> Requests:
     return {resource: amount_of(resource, quantity) for resource, quantity in quantities.items()}
 
 
-def _quantities(amounts: Requests) -> dict[str, str]:
+def quantities_of(amounts: Requests) -> dict[str, str]:
+    """Returns amounts as Kubernetes quantities."""
     return {
         resource: f"{amount}m" if resource == "cpu" else str(amount)
         for resource, amount in amounts.items()

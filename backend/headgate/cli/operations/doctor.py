@@ -275,7 +275,7 @@ def executors(platform: Platform) -> list[Finding]:
         lease = platform.leases.find(name)
         nodes = [*nodes_of_executor(config, name)]
         if lease is None:
-            start = "Start `headgate agent` or `headgate executor slurm` with a token for it."
+            start = "Start `headgate agent`, or `headgate executor` of a cluster, with its token."
             found.append(warn("executor", f"{name} has never run", start))
             continue
         seconds = max(0, now - lease.renewed_at) // MICROSECONDS_PER_SECOND

@@ -1,0 +1,1 @@
+"""Kubernetes as a substrate: plain pods on the nodes that Headgate has chosen."""

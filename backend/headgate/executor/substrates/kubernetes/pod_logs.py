@@ -1,0 +1,199 @@
+"""Output of pods, read from the API server while they run: one request for the life of a pod.
+
+Each line comes with its time, so that a stream which broke goes on after the last line that came.
+Little is kept: a stream is read on once the server of Headgate has what came before.
+"""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncIterator
+from datetime import datetime
+
+import msgspec
+
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
+from headgate.executor.substrate import OutputChunk
+from headgate.executor.substrates.kubernetes.api_server import (
+    BAD_REQUEST,
+    NOT_FOUND,
+    ApiServer,
+    LoopThread,
+    Refused,
+    ServerAway,
+)
+
+MAX_KEPT_BYTES = 256 << 10
+MAX_STREAMS = 1_000
+PAUSE_SECONDS = 1.0
+FIRST_PAUSE_SECONDS = 0.05
+MAX_TIMESTAMP = 40
+
+
+class _Output(msgspec.Struct, kw_only=True):
+    """Output of one pod from `start` on; `skip` bytes were taken by an earlier process.
+
+    `at` is the time of the last line, and `lines` how many lines of that time have come.
+    """
+
+    path: str
+    container: str
+    start: int = 0
+    skip: int = 0
+    content: bytearray = msgspec.field(default_factory=bytearray)
+    at: str = ""
+    lines: int = 0
+    is_line_open: bool = False
+    is_done: bool = False
+    ended_at: float | None = None
+
+
+class PodLogs:
+    """Streams of output; runs are begun and read by name, from any thread."""
+
+    def __init__(self, server: ApiServer, thread: LoopThread, seconds_to_come: float) -> None:
+        self._server = server
+        self._thread = thread
+        self._seconds_to_come = seconds_to_come
+        self._lock = threading.Condition()
+        self._outputs: dict[str, _Output] = {}
+        self._places = asyncio.Semaphore(MAX_STREAMS)
+
+    def begin(self, name: str, path: str, container: str) -> None:
+        """Begins to read the output of a container that has started."""
+        with self._lock:
+            if name in self._outputs:
+                return
+            self._outputs[name] = output = _Output(path=f"{path}/log", container=container)
+        self._thread.spawn(self._follow(output))
+
+    def note_end(self, name: str) -> None:
+        """Notes that the container has ended, so that there is no more than what is there."""
+        with self._lock:
+            output = self._outputs.get(name)
+            if output is not None and output.ended_at is None:
+                output.ended_at = elapsed_seconds()
+
+    def read(self, name: str, offset: int, limit: int) -> OutputChunk:
+        """Returns output from an offset; what lies before it was taken and is not kept.
+
+        It is empty while nothing new has come, but after the end of the pod only once all has come
+        or has had the time to.
+        """
+        with self._lock:
+            output = self._outputs.get(name)
+            if output is None:
+                return OutputChunk(offset=offset, content=b"")
+            if offset > output.start + len(output.content):
+                output.skip = offset - output.start - len(output.content)
+                output.start, output.content = offset, bytearray()
+            elif offset > output.start:
+                del output.content[: offset - output.start]
+                output.start = offset
+            while not output.content and self._may_come(output):
+                self._lock.wait(PAUSE_SECONDS)
+            return OutputChunk(offset=output.start, content=bytes(output.content[:limit]))
+
+    def forget(self, name: str) -> None:
+        """Forgets the output of a pod."""
+        with self._lock:
+            output = self._outputs.pop(name, None)
+            if output is not None:
+                output.is_done = True
+                self._lock.notify_all()
+
+    def _may_come(self, output: _Output) -> bool:
+        if output.is_done or output.ended_at is None:
+            return False
+        return elapsed_seconds() - output.ended_at < self._seconds_to_come
+
+    async def _follow(self, output: _Output) -> None:
+        """Reads until the container has ended and the stream with it."""
+        pause = FIRST_PAUSE_SECONDS
+        while not output.is_done:
+            had_ended = output.ended_at is not None
+            try:
+                async with self._places:
+                    await self._read_stream(output, follows=not had_ended)
+                is_over = True
+            except ServerAway:
+                is_over = False
+            except Refused as refusal:
+                # 400: the container has not started, or never will once it has ended.
+                is_over = refusal.status in {BAD_REQUEST, NOT_FOUND}
+            if is_over and had_ended:
+                with self._lock:
+                    output.is_done = True
+                    self._lock.notify_all()
+                return
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, PAUSE_SECONDS)
+
+    async def _read_stream(self, output: _Output, *, follows: bool) -> None:
+        params = {"container": output.container, "timestamps": "true"}
+        if follows:
+            params["follow"] = "true"
+        seen = output.lines
+        if output.at:
+            params["sinceTime"] = f"{output.at[:19]}Z"  # whole seconds are all that is looked at
+        async with self._server.stream(output.path, params, silence_seconds=None) as chunks:
+            async for line, is_whole in _lines(chunks):
+                seen = self._take(output, line, is_whole=is_whole, seen=seen)
+                await self._until_taken(output)
+
+    async def _until_taken(self, output: _Output) -> None:
+        """Waits where much is kept: other threads take it, or forget the pod."""
+        while len(output.content) >= MAX_KEPT_BYTES and not output.is_done:  # noqa: ASYNC110
+            await asyncio.sleep(FIRST_PAUSE_SECONDS)
+
+    def _take(self, output: _Output, line: bytes, *, is_whole: bool, seen: int) -> int:
+        """Takes a line or the rest of one, unless it came before; `seen` of its time came."""
+        if not output.is_line_open:
+            stamp, _, text = line.partition(b" ")
+            at = stamp.decode(errors="replace")
+            if not _is_time(at):
+                at, text = output.at, line
+            elif _order(at) < _order(output.at):
+                return seen
+            elif at == output.at and seen > 0:
+                return seen - 1
+            if at != output.at:
+                output.at, output.lines = at, 0
+            output.lines += 1
+        else:
+            text = line
+        output.is_line_open = not is_whole
+        with self._lock:
+            skipped = min(output.skip, len(text))
+            output.skip -= skipped
+            output.content += text[skipped:]
+            self._lock.notify_all()
+        return 0
+
+
+async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, bool]]:
+    """Yields lines, parts of long ones, and at the end the rest that has no end of line."""
+    rest = b""
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line + b"\n", True
+        if len(rest) >= MAX_KEPT_BYTES:
+            yield rest, False
+            rest = b""
+    if rest:
+        yield rest, True
+
+
+def _is_time(text: str) -> bool:
+    if not 0 < len(text) <= MAX_TIMESTAMP:
+        return False
+    with contextlib.suppress(ValueError):
+        datetime.fromisoformat(f"{text[:19]}+00:00")
+        return True
+    return False
+
+
+def _order(at: str) -> tuple[str, str]:
+    """Times of Go drop zeros at the end of a second's fraction."""
+    return at[:19], at[19:].rstrip("Z").ljust(10, "0")

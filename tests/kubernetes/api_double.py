@@ -1,0 +1,546 @@
+"""A double of the API server: real HTTP on a port of this host, answered by the verdict table.
+
+It keeps objects with versions and their history, so that watches resume, break and expire as those
+of a real server. What it may be asked and what it answers stands in `verdicts.yaml` alone.
+"""
+
+import asyncio
+import contextlib
+import copy
+import json
+import threading
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from tests.kubernetes.verdict_table import Request, Verdict, VerdictTable
+
+TOKEN = "of-tests"
+TERMINAL = frozenset({"Succeeded", "Failed"})
+KINDS = {
+    "configmaps": ("v1", "ConfigMap"),
+    "jobs": ("batch/v1", "Job"),
+    "jobsets": ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    "namespaces": ("v1", "Namespace"),
+    "nodes": ("v1", "Node"),
+    "pods": ("v1", "Pod"),
+    "resourcequotas": ("v1", "ResourceQuota"),
+    "services": ("v1", "Service"),
+}
+STATUS_TEXT = {
+    200: "OK", 201: "Created", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
+    404: "Not Found", 409: "Conflict", 410: "Gone", 422: "Unprocessable Entity",
+    429: "Too Many Requests", 500: "Internal Server Error", 501: "Not Implemented",
+}  # fmt: skip
+
+Object = dict[str, Any]
+Key = tuple[str, str, str]
+"""Resource, namespace and name."""
+Found = TypeVar("Found")
+
+
+def now_text() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class ObjectStore:
+    """Objects with versions; every change is an event that watches get."""
+
+    def __init__(self) -> None:
+        self.version = 1
+        self.compacted = 0
+        self.objects: dict[Key, Object] = {}
+        self._bytes: dict[Key, bytes] = {}
+        self.history: deque[tuple[int, str, Key, bytes, dict[str, str]]] = deque()
+        self.changed = asyncio.Condition()
+        self.listeners: list[Callable[[str, Key, Object], None]] = []
+
+    def find(self, *key: str) -> Object | None:
+        return self.objects.get((key[0], key[1], key[2]))
+
+    def create(self, resource: str, namespace: str, body: Object) -> Object:
+        made = copy.deepcopy(body)
+        made["apiVersion"], made["kind"] = KINDS[resource]
+        metadata = made.setdefault("metadata", {})
+        if "generateName" in metadata and "name" not in metadata:
+            metadata["name"] = f"{metadata['generateName']}{uuid4().hex[:5]}"
+        metadata |= {"uid": str(uuid4()), "creationTimestamp": now_text()}
+        if namespace:
+            metadata["namespace"] = namespace
+        return self._record("ADDED", (resource, namespace, metadata["name"]), made)
+
+    def change(self, key: Key, change: Callable[[Object], None]) -> Object:
+        made = copy.deepcopy(self.objects[key])
+        change(made)
+        if made == self.objects[key]:
+            return made
+        if is_gone(made):
+            return self.remove(key, made)
+        return self._record("MODIFIED", key, made)
+
+    def remove(self, key: Key, last: Object | None = None) -> Object:
+        found = self._record("DELETED", key, last or copy.deepcopy(self.objects[key]))
+        del self.objects[key], self._bytes[key]
+        return found
+
+    def listed(self, resource: str, selector: str) -> list[bytes]:
+        return [
+            self._bytes[key]
+            for key in sorted(self.objects)
+            if key[0] == resource and selects(selector, labels_of(self.objects[key]))
+        ]
+
+    def compact(self) -> None:
+        """Forgets the history: a watch that has not seen all of it cannot go on."""
+        self.version += 1
+        self.compacted = self.version
+        self.history.clear()
+
+    def _record(self, kind: str, key: Key, made: Object) -> Object:
+        self.version += 1
+        made["metadata"]["resourceVersion"] = str(self.version)
+        content = json.dumps(made, separators=(",", ":")).encode()
+        self.objects[key], self._bytes[key] = made, content
+        self.history.append((self.version, kind, key, content, labels_of(made)))
+        for listener in self.listeners:
+            listener(kind, key, made)
+        return made
+
+
+class ApiDouble:
+    """Answers requests in a thread of its own; faults are switched on by its attributes."""
+
+    def __init__(self) -> None:
+        self.store = ObjectStore()
+        self.table = VerdictTable(self._conditions())
+        self.requests: Counter[str] = Counter()
+        self.overloads = 0
+        self.webhook_denies = ""
+        self.webhook_failures = 0
+        self.has_expired_page = False
+        self.cuts = 0
+        self.expirations = 0
+        self.page = 500
+        self.outputs: Callable[[Key], tuple[list[str], bool]] = lambda _key: ([], True)
+        self.loop = asyncio.new_event_loop()
+        self._watches: set[asyncio.StreamWriter] = set()
+        self._connections: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.port = 0
+
+    def start(self) -> None:
+        self._thread.start()
+        self.port = self.call(self._listen())
+
+    def stop(self) -> None:
+        self.call(self._end())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+    def call(self, work: Awaitable[Found]) -> Found:
+        """Runs a coroutine in the thread of the double."""
+
+        async def run() -> Found:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(60)
+
+    def do(self, act: Callable[[], Found]) -> Found:
+        """Does something to the objects in the thread of the double, and tells watches."""
+
+        async def run() -> Found:
+            found = act()
+            await self.notify()
+            return found
+
+        return self.call(run())
+
+    async def notify(self) -> None:
+        async with self.store.changed:
+            self.store.changed.notify_all()
+
+    def kubeconfig(self, path: Path, **user: Any) -> Path:
+        cluster = {"server": f"http://127.0.0.1:{self.port}"}
+        path.write_text(
+            json.dumps(
+                {
+                    "current-context": "double",
+                    "clusters": [{"name": "double", "cluster": cluster}],
+                    "users": [{"name": "executor", "user": user or {"token": TOKEN}}],
+                    "contexts": [
+                        {"name": "double", "context": {"cluster": "double", "user": "executor"}}
+                    ],
+                }
+            )
+        )
+        return path
+
+    def cut_watches(self) -> int:
+        """Breaks all watches without a word, as a network does."""
+
+        def cut() -> int:
+            found = len(self._watches)
+            for writer in list(self._watches):
+                writer.transport.abort()
+            self.cuts += found
+            return found
+
+        return self.do(cut)
+
+    def expire_watches(self) -> None:
+        """Breaks all watches, and has lost what they would go on from."""
+        self.do(self.store.compact)
+        self.cut_watches()
+
+    async def _listen(self) -> int:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def _end(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            while (request := await _read_request(reader)) is not None:
+                await self._answer(request, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            self._connections.discard(task)
+            writer.transport.abort()
+
+    async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        if request.headers.get("authorization") != f"Bearer {TOKEN}":
+            await _send(writer, 401, status_of(401, "Unauthorized", "Unauthorized"))
+            return
+        found = self.table.row_of(request)
+        if found is None:
+            await _send(writer, 501, status_of(501, "NotImplemented", self.table.unknown[-1]))
+            return
+        row, parts = found
+        verdict = self.table.verdict_on(row, request, parts)
+        self.requests[f"{request.method} {row.request.partition(' ')[2]}"] += 1
+        if request.path.endswith("/log") and verdict.status == 200:
+            await self._send_log(request, parts, writer)
+        elif request.is_watch and verdict.status == 200:
+            await self._send_watch(request, verdict, writer)
+        elif verdict.status >= 400:
+            message = f"{resource_of(request)} {parts.get('name', '')!r}: {verdict.when}"
+            await _send(writer, verdict.status, status_of(verdict.status, verdict.reason, message))
+        else:
+            body = self._effect(request, parts)
+            await _send(writer, verdict.status, body)
+            await self.notify()
+
+    def _effect(self, request: Request, parts: dict[str, str]) -> Object | bytes:
+        resource, namespace = resource_of(request), parts.get("namespace", "")
+        key = (resource, namespace, parts.get("name", ""))
+        match request.method:
+            case "POST" if request.path.endswith("/binding"):
+                return self.bind(key, request.body["target"]["name"])
+            case "POST":
+                body = request.body
+                if resource == "pods":
+                    body = {**body, "status": {"phase": "Pending"}}
+                return self.store.create(resource, namespace, body)
+            case "PATCH":
+                return self.store.change(key, lambda found: merge(found, request.body))
+            case "DELETE":
+                return self.delete(key, (request.body or {}).get("gracePeriodSeconds"))
+            case _ if key[2]:
+                return self.store.objects[key]
+            case _:
+                return self._page(request)
+
+    def bind(self, key: Key, node: str) -> Object:
+        def change(pod: Object) -> None:
+            pod["spec"]["nodeName"] = node
+
+        return self.store.change(("pods", *key[1:]), change)
+
+    def delete(self, key: Key, grace: int | None) -> Object:
+        """Deletes an object: one of a pod that runs once its kubelet has ended it."""
+        found = self.store.objects[key]
+        spec, status = found.get("spec", {}), found.get("status", {})
+        if key[0] != "pods" or not spec.get("nodeName") or status.get("phase") in TERMINAL:
+            grace = 0
+        elif grace is None:
+            grace = int(spec.get("terminationGracePeriodSeconds", 30))
+
+        def change(made: Object) -> None:
+            metadata = made["metadata"]
+            before = metadata.get("deletionGracePeriodSeconds")
+            metadata.setdefault("deletionTimestamp", now_text())
+            metadata["deletionGracePeriodSeconds"] = grace if before is None else min(before, grace)
+
+        return self.store.change(key, change)
+
+    def _page(self, request: Request) -> bytes:
+        resource, query = resource_of(request), request.query
+        items = self.store.listed(resource, query.get("labelSelector", ""))
+        first = int(query.get("continue", "0:0").partition(":")[0])
+        version = query.get("continue", f":{self.store.version}").partition(":")[2]
+        end = first + min(int(query.get("limit", len(items) or 1)), self.page)
+        following = f"{end}:{version}" if end < len(items) else ""
+        group, kind = KINDS[resource]
+        metadata = json.dumps({"resourceVersion": version, "continue": following})
+        head = f'{{"kind":"{kind}List","apiVersion":"{group}","metadata":{metadata},"items":['
+        return head.encode() + b",".join(items[first:end]) + b"]}"
+
+    async def _send_watch(
+        self, request: Request, verdict: Verdict, writer: asyncio.StreamWriter
+    ) -> None:
+        resource, query = resource_of(request), request.query
+        await _send_head(writer)
+        if verdict.event:
+            self.expirations += 1
+            status = status_of(verdict.event, verdict.reason, verdict.when)
+            await _send_event(writer, "ERROR", json.dumps(status).encode())
+            await _send_chunk(writer, b"")
+            return
+        seen = int(query.get("resourceVersion") or 0)
+        until = self.loop.time() + float(query.get("timeoutSeconds", "60"))
+        self._watches.add(writer)
+        try:
+            while (rest := until - self.loop.time()) > 0:
+                for version, kind, key, content, labels in list(self.store.history):
+                    is_new = version > seen and key[0] == resource
+                    if is_new and selects(query.get("labelSelector", ""), labels):
+                        await _send_event(writer, kind, content)
+                seen = self.store.version
+                async with self.store.changed:
+                    if self.store.version == seen:
+                        with contextlib.suppress(TimeoutError):
+                            await asyncio.wait_for(self.store.changed.wait(), min(rest, 1.0))
+                if self.store.version == seen and query.get("allowWatchBookmarks"):
+                    metadata = {"resourceVersion": str(seen)}
+                    await _send_event(
+                        writer, "BOOKMARK", json.dumps({"metadata": metadata}).encode()
+                    )
+            await _send_chunk(writer, b"")
+        finally:
+            self._watches.discard(writer)
+
+    async def _send_log(
+        self, request: Request, parts: dict[str, str], writer: asyncio.StreamWriter
+    ) -> None:
+        """Sends lines of output with their times, and those that come while the pod runs."""
+        key = ("pods", parts["namespace"], parts["name"])
+        since = request.query.get("sinceTime", "")
+        await _send_head(writer)
+        sent = 0
+        while True:
+            lines, is_over = self.outputs(key)
+            for line in lines[sent:]:
+                if line[:19] >= since[:19]:
+                    await _send_chunk(writer, line.encode())
+            sent = len(lines)
+            if is_over or request.query.get("follow") != "true":
+                await _send_chunk(writer, b"")
+                return
+            async with self.store.changed:
+                await self.store.changed.wait()
+
+    def _conditions(self) -> dict[str, Callable[[Request, dict[str, str]], bool]]:
+        def found(request: Request, parts: dict[str, str]) -> Object | None:
+            name = parts.get("name") or request.body["metadata"]["name"]
+            return self.store.find(resource_of(request), parts.get("namespace", ""), name)
+
+        def spec(request: Request, parts: dict[str, str]) -> Object:
+            return (found(request, parts) or {}).get("spec") or {}
+
+        def patched(request: Request, field: str) -> Any:
+            return (request.body.get("spec") or {}).get(field)
+
+        def is_too_old(request: Request, parts: dict[str, str]) -> bool:
+            return 0 < int(request.query.get("resourceVersion") or 0) < self.store.compacted
+
+        def adds_gate(request: Request, parts: dict[str, str]) -> bool:
+            wanted = patched(request, "schedulingGates") or []
+            return any(
+                each not in spec(request, parts).get("schedulingGates", []) for each in wanted
+            )
+
+        def selects_anew(request: Request, parts: dict[str, str]) -> bool:
+            before = spec(request, parts).get("nodeSelector") or {}
+            wanted = patched(request, "nodeSelector") or {}
+            return any(key in before and before[key] != wanted[key] for key in wanted)
+
+        def has_other_uid(request: Request, parts: dict[str, str]) -> bool:
+            uid = ((request.body or {}).get("preconditions") or {}).get("uid")
+            return uid not in (None, (found(request, parts) or {})["metadata"]["uid"])
+
+        def has_other_version(request: Request, parts: dict[str, str]) -> bool:
+            asked = (request.body.get("metadata") or {}).get("resourceVersion")
+            return asked not in (None, (found(request, parts) or {})["metadata"]["resourceVersion"])
+
+        def has_not_started(request: Request, parts: dict[str, str]) -> bool:
+            status = (found(request, parts) or {}).get("status", {})
+            return all("waiting" in each["state"] for each in status.get("containerStatuses", []))
+
+        def is_over_quota(request: Request, parts: dict[str, str]) -> bool:
+            quotas = [
+                each["spec"]["hard"]
+                for key, each in self.store.objects.items()
+                if key[:2] == ("resourcequotas", parts["namespace"])
+            ]
+            return any(str(hard.get("pods")) == "0" for hard in quotas)
+
+        def is_denied(request: Request, parts: dict[str, str]) -> bool:
+            return (
+                selects(self.webhook_denies, labels_of(request.body))
+                if self.webhook_denies
+                else False
+            )
+
+        def changes_selector(request: Request, parts: dict[str, str]) -> bool:
+            asked = patched(request, "nodeSelector")
+            return asked is not None and not spec(request, parts).get("schedulingGates")
+
+        return {
+            "the server is overloaded": lambda _request, _parts: self._counts_down("overloads"),
+            "a webhook is down": lambda _request, _parts: self._counts_down("webhook_failures"),
+            "a webhook denies it": is_denied,
+            "a quota is exceeded": is_over_quota,
+            "the namespace is missing": lambda _request, parts: (
+                self.store.find("namespaces", "", parts["namespace"]) is None
+            ),
+            "it has no containers": lambda request, _parts: not patched(request, "containers"),
+            "it has a gate and a node": lambda request, _parts: bool(
+                patched(request, "schedulingGates") and patched(request, "nodeName")
+            ),
+            "it exists": lambda request, parts: found(request, parts) is not None,
+            "it is missing": lambda request, parts: found(request, parts) is None,
+            "it has another uid": has_other_uid,
+            "it has another version": has_other_version,
+            "the patch adds a gate": adds_gate,
+            "the patch changes the node selector and the pod has no gates": changes_selector,
+            "the patch changes a selected label of the node": selects_anew,
+            "the patch changes the containers": lambda request, _parts: (
+                patched(request, "containers") is not None
+            ),
+            "the pod has gates": lambda request, parts: bool(
+                spec(request, parts).get("schedulingGates")
+            ),
+            "the pod has a node": lambda request, parts: bool(spec(request, parts).get("nodeName")),
+            "its container has not started": has_not_started,
+            "the page has expired": lambda request, _parts: (
+                "continue" in request.query and self._expires_page()
+            ),
+            "the version is too old": is_too_old,
+        }
+
+    def _counts_down(self, name: str) -> bool:
+        left: int = getattr(self, name)
+        setattr(self, name, max(0, left - 1))
+        return left > 0
+
+    def _expires_page(self) -> bool:
+        expired, self.has_expired_page = self.has_expired_page, False
+        return expired
+
+
+def resource_of(request: Request) -> str:
+    parts = [each for each in request.path.split("/") if each in KINDS]
+    return parts[-1]
+
+
+def labels_of(found: Object) -> dict[str, str]:
+    labels: dict[str, str] = found["metadata"].get("labels") or {}
+    return labels
+
+
+def selects(selector: str, labels: dict[str, str]) -> bool:
+    for part in filter(None, selector.split(",")):
+        key, equals, value = part.partition("=")
+        if key not in labels or (equals and labels[key] != value):
+            return False
+    return True
+
+
+def merge(found: Object, patch: Object) -> None:
+    """A merge patch (RFC 7386)."""
+    for key, value in patch.items():
+        if value is None:
+            found.pop(key, None)
+        elif isinstance(value, dict):
+            if not isinstance(found.get(key), dict):
+                found[key] = {}
+            merge(found[key], value)
+        else:
+            found[key] = value
+
+
+def is_gone(found: Object) -> bool:
+    metadata = found["metadata"]
+    return metadata.get("deletionGracePeriodSeconds") == 0 and not metadata.get("finalizers")
+
+
+def status_of(code: int, reason: str, message: str) -> Object:
+    return {
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": message, "reason": reason, "code": code,
+    }  # fmt: skip
+
+
+async def _read_request(reader: asyncio.StreamReader) -> Request | None:
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    except asyncio.IncompleteReadError:
+        return None
+    first, *lines = head.split("\r\n")
+    method, target, _ = first.split(" ")
+    headers = {
+        name.lower(): value.strip()
+        for name, _, value in (line.partition(":") for line in lines if line)
+    }
+    length = int(headers.get("content-length", "0"))
+    body = json.loads(await reader.readexactly(length)) if length else None
+    return Request(method, target, headers, body)
+
+
+async def _send(writer: asyncio.StreamWriter, code: int, body: Object | bytes) -> None:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    head = f"HTTP/1.1 {code} {STATUS_TEXT[code]}\r\nContent-Type: application/json\r\n"
+    writer.write(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+    await writer.drain()
+
+
+async def _send_head(writer: asyncio.StreamWriter) -> None:
+    head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+    writer.write(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+    await writer.drain()
+
+
+async def _send_event(writer: asyncio.StreamWriter, kind: str, content: bytes) -> None:
+    await _send_chunk(writer, b'{"type":"%s","object":%s}\n' % (kind.encode(), content))
+
+
+async def _send_chunk(writer: asyncio.StreamWriter, content: bytes) -> None:
+    writer.write(b"%x\r\n%s\r\n" % (len(content), content))
+    await writer.drain()
+
+
+@contextlib.contextmanager
+def api_double() -> Iterator[ApiDouble]:
+    """A double that must have known every request."""
+    made = ApiDouble()
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+    assert made.table.unknown == [], "requests that the verdict table does not know"
