@@ -10,6 +10,7 @@ from litestar.testing import TestClient
 from headgate.application.commands.executor_commands import LeaseKeeper
 from headgate.bootstrap import Platform
 from headgate.cli.operations.doctor import executors
+from headgate.client.schemas import domains_of
 from tests.api.callers import KUEUE, Api, flavor, local_queue
 
 HOST = "kubernetes.io/hostname"
@@ -252,7 +253,7 @@ def gang(count: int) -> dict[str, Any]:
 
 def hosts_of(found: dict[str, Any]) -> set[str]:
     (given,) = found["status"]["admission"]["podSetAssignments"]
-    return {domain["values"][-1] for domain in given["topologyAssignment"]["domains"]}
+    return {values[-1] for values, _ in domains_of(given["topologyAssignment"])}
 
 
 def test_a_pod_that_needs_more_than_executors_declare_is_told_so_and_gets_no_quota(

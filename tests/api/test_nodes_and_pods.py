@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from headgate.client.schemas import domains_of
 from tests.api.callers import KUEUE, Api, flavor, local_queue
 
 HERE = "/v1/namespaces/team-a/workloads"
@@ -58,7 +59,7 @@ def running(submitted: Callable[..., dict[str, Any]]) -> Callable[[str, int], di
 
 def hosts_of(found: dict[str, Any]) -> dict[str, int]:
     (given,) = found["status"]["admission"]["podSetAssignments"]
-    return {d["values"][-1]: d["count"] for d in given["topologyAssignment"]["domains"]}
+    return {values[-1]: pods for values, pods in domains_of(given["topologyAssignment"])}
 
 
 def test_each_pod_is_told_its_place_by_rank(
@@ -76,6 +77,25 @@ def test_each_pod_is_told_its_place_by_rank(
     nobody = executor.post(f"{HERE}/ranked/pod-places", {"uid": uid, "podSet": "x", "pods": []})
     assert nobody.status_code == 404
     executor.post(f"{HERE}/ranked/finished", {"uid": uid, "succeeded": True})
+
+
+def test_a_workload_is_read_in_both_versions_of_kueue(
+    admin: Api, callers: dict[str, Api], running: Callable[[str, int], dict[str, Any]]
+) -> None:
+    found = running("versions", 3)
+    old = "kueue.x-k8s.io/v1beta1"
+    one = admin.get(f"{HERE}/versions?apiVersion={old}").json()
+    page = admin.get(f"{HERE}?apiVersion={old}&name=versions").json()
+    for shown in (one, page["items"][0]):
+        (given,) = shown["status"]["admission"]["podSetAssignments"]
+        domains = given["topologyAssignment"]["domains"]
+        assert {each["values"][-1]: each["count"] for each in domains} == hosts_of(found)
+        assert shown["apiVersion"] == page["apiVersion"] == old
+    (given,) = found["status"]["admission"]["podSetAssignments"]
+    assert set(given["topologyAssignment"]) == {"levels", "slices"}
+    assert admin.get(f"{HERE}/versions?apiVersion=kueue.x-k8s.io/v1").status_code == 422
+    finished = {"uid": found["metadata"]["uid"], "succeeded": True}
+    callers["executor"].post(f"{HERE}/versions/finished", finished)
 
 
 def test_a_drain_is_previewed_and_then_moves_the_workloads_of_the_node(

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from headgate.client.client import HeadgateClient
-from headgate.client.schemas import Report
+from headgate.client.schemas import Report, domains_of
 from tests.browser.cluster import GPU, HOSTNAME, HOSTS, NAMESPACE, RACK, workload
 from tests.browser.conftest import new_context, sign_in
 from tests.browser.screen import Screen
@@ -63,7 +63,7 @@ def stopped(client: HeadgateClient, name: str) -> None:
 def hosts_of(client: HeadgateClient, name: str) -> dict[str, int]:
     """Where a gang lies by the API."""
     (given,) = client.read(path_of(name))["status"]["admission"]["podSetAssignments"]
-    return {d["values"][-1]: d["count"] for d in given["topologyAssignment"]["domains"]}
+    return {values[-1]: pods for values, pods in domains_of(given["topologyAssignment"])}
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from headgate.domain.workloads.admission import (
 from headgate.domain.workloads.commands import HoldWorkload, ReportStopped
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import PlacementNominated, WorkloadFinished
+from headgate.domain.workloads.preemption_events import PreemptionGateOpened
 from tests.builders.config import a_config, by_name
 from tests.builders.instants import T0, after
 from tests.builders.queues import a_cluster_queue, a_group, a_local_queue
@@ -104,8 +105,24 @@ def test_a_nominated_workload_shows_its_nominated_capacity() -> None:
     assert (placement["round"], placement["clusterQueue"]) == ("r-1", "gpu")
     assert placement["podSetAssignments"][0]["topologyAssignment"] == {
         "levels": ["kubernetes.io/hostname"],
-        "domains": [{"values": ["h1"], "count": 1}],
+        "slices": [
+            {
+                "domainCount": 1,
+                "valuesPerLevel": [{"universal": "h1"}],
+                "podCounts": {"universal": 1},
+            }
+        ],
     }
+
+
+def test_a_preemption_gate_says_since_when_it_stands_so() -> None:
+    waiting = a_workload(preemption_gates=("a", "b"))
+    opened = PreemptionGateOpened(gate="b")
+    story = Scenario(WORKLOAD).given_state(waiting).later(after(60)).given(opened)
+    assert status_of(story.state)["preemptionGates"] == [
+        {"name": "a", "position": "Closed", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+        {"name": "b", "position": "Open", "lastTransitionTime": "2026-01-01T00:01:00Z"},
+    ]
 
 
 def test_an_eviction_a_backoff_and_a_hold_are_shown() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headgate.cli.units import age_of, amount
+from headgate.client.schemas import domains_of
 from headgate.domain.values.quantities import amount_of
 
 Object = dict[str, Any]
@@ -93,9 +94,9 @@ def _gpus(status: Object, assignments: list[Object]) -> int:
 def _hosts(assignments: list[Object]) -> str:
     names = sorted(
         {
-            domain["values"][-1]
+            values[-1]
             for each in assignments
-            for domain in each.get("topologyAssignment", {}).get("domains", [])
+            for values, _ in domains_of(each.get("topologyAssignment", {}))
         }
     )
     more = [f"+{len(names) - MAX_HOSTS_LISTED}"] if len(names) > MAX_HOSTS_LISTED else []

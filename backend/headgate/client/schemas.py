@@ -153,3 +153,26 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     position: int = 0
     results: list[ItemResult] = []
     warnings: list[Advice] = []
+
+
+def domains_of(assignment: dict[str, Any]) -> list[tuple[tuple[str, ...], int]]:
+    """The domains of a `topologyAssignment` with their pods, in rank order.
+
+    Of slices as v1beta2 writes them, or of domains as v1beta1 does.
+    """
+    if "domains" in assignment:
+        return [(tuple(each["values"]), each["count"]) for each in assignment["domains"]]
+    found: list[tuple[tuple[str, ...], int]] = []
+    for part in assignment.get("slices", ()):
+        levels = [_values(level, part["domainCount"]) for level in part["valuesPerLevel"]]
+        counts = part["podCounts"].get("individual")
+        pods = counts or [part["podCounts"]["universal"]] * part["domainCount"]
+        found.extend(zip(zip(*levels, strict=True), pods, strict=True))
+    return found
+
+
+def _values(level: dict[str, Any], count: int) -> list[str]:
+    told = level.get("individual")
+    if told is None:
+        return [str(level["universal"])] * count
+    return [f"{told.get('prefix', '')}{root}{told.get('suffix', '')}" for root in told["roots"]]

@@ -226,7 +226,13 @@ def settings_status(workload: Workload) -> dict[str, Any]:
     if spec.preemption_gates:
         closed = closed_preemption_gates(workload)
         rendered["preemptionGates"] = [
-            {"name": gate, "position": "Closed" if gate in closed else "Open"}
+            {
+                "name": gate,
+                "position": "Closed" if gate in closed else "Open",
+                "lastTransitionTime": rfc3339(
+                    workload.gates_changed_at.get(gate, workload.created_at)
+                ),
+            }
             for gate in spec.preemption_gates
         ]
     if spec.ignored:

@@ -1,7 +1,7 @@
 """States as manifests: Kueue's shape, canonical quantities, status and conditions."""
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -10,10 +10,15 @@ from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.metadata import rendered_head
 from headgate.adapters.manifests.parse import parse_value
 from headgate.adapters.manifests.registry import CODECS_BY_NAME, version_written
+from headgate.adapters.manifests.topology_requests import in_domains
 from headgate.adapters.manifests.workload import workload_body
 from headgate.adapters.manifests.written import as_written
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.workloads.state import Workload
+
+KueueVersion = Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"]
+V1BETA2: KueueVersion = "kueue.x-k8s.io/v1beta2"
+V1BETA1: KueueVersion = "kueue.x-k8s.io/v1beta1"
 
 
 def render(
@@ -64,3 +69,31 @@ def _read_again(
     )
     body_read = CODECS_BY_NAME[kind].render(state, Extras())
     return written, {part: value for part, value in body_read.items() if part != "status"}
+
+
+CLASS_SOURCES = {
+    "WorkloadPriorityClass": "kueue.x-k8s.io/workloadpriorityclass",
+    "PriorityClass": "scheduling.k8s.io/priorityclass",
+}
+"""The kind of a priority class as v1beta1 writes it."""
+
+
+def in_v1beta1(manifest: dict[str, Any]) -> dict[str, Any]:
+    """A rendered Workload in Kueue's v1beta1: domains instead of slices, and the class by name."""
+    spec, status = dict(manifest["spec"]), dict(manifest["status"])
+    named = spec.pop("priorityClassRef", None)
+    if named is not None:
+        spec["priorityClassName"] = named["name"]
+        spec["priorityClassSource"] = CLASS_SOURCES[named["kind"]]
+    for given in ("admission", "nominatedPlacement"):
+        if given in status:
+            assignments = [_in_domains(each) for each in status[given]["podSetAssignments"]]
+            status[given] = {**status[given], "podSetAssignments": assignments}
+    return {**manifest, "apiVersion": V1BETA1, "spec": spec, "status": status}
+
+
+def _in_domains(assignment: dict[str, Any]) -> dict[str, Any]:
+    placed = assignment.get("topologyAssignment")
+    if placed is None:
+        return assignment
+    return {**assignment, "topologyAssignment": in_domains(placed)}

@@ -1,11 +1,18 @@
-"""Topology requests, from their fields or the annotations of a pod template (topology.md §2)."""
+"""Topology requests, from their fields or the annotations of a pod template (topology.md §2).
+
+And topology assignments as v1beta2 and v1beta1 write them (topology.md §1.5).
+"""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from headgate.adapters.manifests.fields import Fields, Problems
+from headgate.adapters.manifests.metadata import ManifestSchema
 from headgate.domain.field_rules import shown
+from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
 from headgate.domain.workloads.specs import PodIndex, SliceLayer, TopologyRequest
 
 _CONSTRAINTS_FIELD = "podsetSliceRequiredTopologyConstraints"
@@ -169,3 +176,148 @@ def rendered_topology_request(request: TopologyRequest) -> dict[str, Any]:
             {"topology": layer.level, "size": layer.size} for layer in layers
         ]
     return rendered
+
+
+MAX_SLICES, MAX_SLICE_DOMAINS = 1_000, 100_000
+
+
+def rendered_topology_assignment(assignment: TopologyAssignment) -> dict[str, Any]:
+    """The assignment in slices, the shorter of one slice and one for each run of a host prefix.
+
+    Kueue: `tas.V1Beta2From`, with the gate TASAssignmentsEncodingByHostnamePrefix.
+    """
+    domains = assignment.domains
+    by_prefix = [_rendered_slice(run) for run in _runs(domains)]
+    slices = by_prefix
+    if len(by_prefix) > 1 and len(domains) <= MAX_SLICE_DOMAINS:
+        slices = min([_rendered_slice(domains)], by_prefix, key=_length)
+    return {"levels": list(assignment.levels), "slices": slices}
+
+
+def _runs(domains: Sequence[TopologyDomain]) -> Iterator[Sequence[TopologyDomain]]:
+    """Yields consecutive domains whose hosts have the same longest prefix, at most MAX_SLICES.
+
+    A prefix ends in `-` and occurs at least twice. Prefixes lose their last part as long as there
+    are too many runs.
+    """
+    steps = [_prefixes(domain.values[-1]) for domain in domains]
+    count = Counter(prefix for each in steps for prefix in each)
+    known = [[prefix for prefix in each if count[prefix] > 1] for each in steps]
+    parts = max((len(each) for each in known), default=0)
+    while True:
+        keys = ["".join(each[:parts][-1:]) for each in known]
+        runs = [list(run) for _, run in groupby(range(len(domains)), keys.__getitem__)]
+        if len(runs) <= MAX_SLICES or not parts:
+            break
+        parts -= 1
+    for run in runs:
+        for start in range(run[0], run[-1] + 1, MAX_SLICE_DOMAINS):
+            yield domains[start : min(start + MAX_SLICE_DOMAINS, run[-1] + 1)]
+
+
+def _prefixes(host: str) -> list[str]:
+    """The beginnings of a host's name that end in `-`, shortest first."""
+    return [host[: place + 1] for place, letter in enumerate(host) if letter == "-"]
+
+
+def _rendered_slice(domains: Sequence[TopologyDomain]) -> dict[str, Any]:
+    counts = [domain.count for domain in domains]
+    levels = zip(*(domain.values for domain in domains), strict=True)
+    is_even = len(set(counts)) == 1
+    return {
+        "domainCount": len(domains),
+        "valuesPerLevel": [_rendered_values(values) for values in levels],
+        "podCounts": {"universal": counts[0]} if is_even else {"individual": counts},
+    }
+
+
+def _rendered_values(values: Sequence[str]) -> dict[str, Any]:
+    """The values of a level: one for all, or what their common beginning and end leave."""
+    if len(set(values)) == 1:
+        return {"universal": values[0]}
+    prefix = _beginning(values)
+    rest = [value[len(prefix) :] for value in values]
+    suffix = _beginning([value[::-1] for value in rest])[::-1]
+    roots = [value[: len(value) - len(suffix)] for value in rest]
+    affixes = {"prefix": prefix, "suffix": suffix}
+    named = {name: text for name, text in affixes.items() if text}
+    return {"individual": {**named, "roots": roots}}
+
+
+def _beginning(values: Sequence[str]) -> str:
+    """What all values begin with, short of the whole of one: no root is empty."""
+    first, last = min(values), max(values)
+    bound = min(map(len, values)) - 1
+    same = (number for number in range(bound) if first[number] != last[number])
+    return first[: max(0, next(same, bound))]
+
+
+def _length(slices: list[dict[str, Any]]) -> int:
+    return len(json.dumps(slices, separators=(",", ":")))
+
+
+def in_domains(assignment: dict[str, Any]) -> dict[str, Any]:
+    """A rendered topology assignment as v1beta1 writes it: every domain with its count."""
+    domains = [
+        {"values": [_value(level, number) for level in part["valuesPerLevel"]], "count": count}
+        for part in assignment["slices"]
+        for number, count in enumerate(_counts(part))
+    ]
+    return {"levels": assignment["levels"], "domains": domains}
+
+
+def _value(level: dict[str, Any], number: int) -> str:
+    if "universal" in level:
+        return str(level["universal"])
+    told = level["individual"]
+    return f"{told.get('prefix', '')}{told['roots'][number]}{told.get('suffix', '')}"
+
+
+def _counts(part: dict[str, Any]) -> list[int]:
+    counts = part["podCounts"]
+    return list(counts.get("individual") or [counts["universal"]] * part["domainCount"])
+
+
+class IndividualValuesSchema(ManifestSchema, kw_only=True, frozen=True):
+    """A value for each domain: what they begin and end with, and the rest of each."""
+
+    prefix: str | None = None
+    suffix: str | None = None
+    roots: list[str]
+
+
+class LevelValuesSchema(ManifestSchema, kw_only=True, frozen=True):
+    """The values of one level: one for all domains of the slice, or one for each."""
+
+    universal: str | None = None
+    individual: IndividualValuesSchema | None = None
+
+
+class DomainPodCountsSchema(ManifestSchema, kw_only=True, frozen=True):
+    """How many pods each domain of a slice has: as many in all, or a number for each."""
+
+    universal: int | None = None
+    individual: list[int] | None = None
+
+
+class AssignmentSliceSchema(ManifestSchema, kw_only=True, frozen=True):
+    """Consecutive domains of a topology assignment, as Kueue's v1beta2 writes them."""
+
+    domain_count: int
+    values_per_level: list[LevelValuesSchema]
+    pod_counts: DomainPodCountsSchema
+
+
+class AssignedDomainSchema(ManifestSchema, kw_only=True, frozen=True):
+    """A domain of a topology assignment, as Kueue's v1beta1 writes it."""
+
+    values: list[str]
+    count: int
+
+
+class TopologyAssignmentSchema(ManifestSchema, kw_only=True, frozen=True):
+    """The domains of the pods in rank order: `slices` in v1beta2, `domains` in v1beta1."""
+
+    levels: list[str]
+    slices: list[AssignmentSliceSchema] | None = None
+    domains: list[AssignedDomainSchema] | None = None

@@ -26,12 +26,13 @@ from headgate.adapters.manifests.topology_requests import (
     read_pod_index,
     read_topology_request,
     rendered_pod_index,
+    rendered_topology_assignment,
     rendered_topology_request,
 )
 from headgate.domain.kinds.configuration import ResourceRules, quota_amounts
 from headgate.domain.values.quantities import scaled
 from headgate.domain.values.selectors import toleration_fields
-from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.events import WorkloadOwner
 from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
@@ -337,7 +338,8 @@ def _requests(spec: WorkloadSpec, rules: ResourceRules) -> list[dict[str, Any]]:
 
 def _assignment(assignment: PodSetAssignment) -> dict[str, Any]:
     topology = assignment.topology_assignment
-    placed = {} if topology is None else {"topologyAssignment": _topology_assignment(topology)}
+    rendered = None if topology is None else rendered_topology_assignment(topology)
+    placed = {} if rendered is None else {"topologyAssignment": rendered}
     delayed = assignment.delayed_topology_request
     return {
         "name": assignment.name,
@@ -346,15 +348,6 @@ def _assignment(assignment: PodSetAssignment) -> dict[str, Any]:
         "count": assignment.count,
         **placed,
         **({} if delayed is None else {"delayedTopologyRequest": delayed}),
-    }
-
-
-def _topology_assignment(assignment: TopologyAssignment) -> dict[str, Any]:
-    return {
-        "levels": list(assignment.levels),
-        "domains": [
-            {"values": list(domain.values), "count": domain.count} for domain in assignment.domains
-        ],
     }
 
 

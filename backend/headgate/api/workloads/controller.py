@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from litestar import Controller, delete, get, post, put
 from litestar.params import PathParameter, QueryParameter, RawBody
 
+from headgate.adapters.manifests.render import V1BETA2, KueueVersion
 from headgate.api.answers import Answer, expected_version, response
 from headgate.api.bodies import EXAMPLE_WORKLOAD, request_body
 from headgate.api.callers import Caller
@@ -67,6 +68,16 @@ Reasons = Annotated[
         description="How many of the reasons it was given last; the timeline tells all",
     ),
 ]
+Version = Annotated[
+    KueueVersion,
+    QueryParameter(
+        name="apiVersion",
+        description=(
+            "The version of Kueue's API to answer in; v1beta1 writes each domain of a topology"
+            " assignment, v1beta2 slices"
+        ),
+    ),
+]
 TimelineDetail = Annotated[
     Literal["Brief", "Whole"],
     QueryParameter(
@@ -103,10 +114,11 @@ class AllWorkloads(Controller):
         cluster_queue: ClusterQueueName = None,
         contains: Contains = None,
         owner: Owner = None,
+        version: Version = V1BETA2,
     ) -> Answer:
         """Filters are combined; labels may be compared for equality and more."""
         wanted = ListParameters(phases, queue_name, cluster_queue, contains, selector, owner)
-        return await list_workloads(request, wanted, limit=limit, after=after)
+        return await list_workloads(request, wanted, limit=limit, after=after, version=version)
 
     @post(
         "/workloads:batch",
@@ -147,10 +159,11 @@ class Workloads(Controller):
         cluster_queue: ClusterQueueName = None,
         contains: Contains = None,
         owner: Owner = None,
+        version: Version = V1BETA2,
     ) -> Answer:
         """Filters are combined; labels may be compared for equality and more."""
         wanted = ListParameters(phases, queue_name, cluster_queue, contains, selector, owner)
-        return await list_workloads(request, wanted, limit=limit, after=after)
+        return await list_workloads(request, wanted, limit=limit, after=after, version=version)
 
     @post(
         operation_id="submitWorkload",
@@ -177,9 +190,15 @@ class Workloads(Controller):
         summary="Read a workload",
         responses=response(WorkloadObject),
     )
-    async def read(self, request: Caller, name: Name, if_none_match: IfNoneMatch = None) -> Answer:
+    async def read(
+        self,
+        request: Caller,
+        name: Name,
+        if_none_match: IfNoneMatch = None,
+        version: Version = V1BETA2,
+    ) -> Answer:
         """The workload as it stands, with its phase and conditions."""
-        return await read(request, name, if_none_match)
+        return await read(request, name, if_none_match, version)
 
     @put(
         "/{name:str}",

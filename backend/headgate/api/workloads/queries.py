@@ -8,6 +8,7 @@ import msgspec
 from litestar import Controller, get
 from litestar.params import PathParameter, QueryParameter
 
+from headgate.adapters.manifests.render import V1BETA1, KueueVersion, in_v1beta1
 from headgate.api.answers import Answer, answer, answer_view, encoded, not_modified, response
 from headgate.api.bodies import Position, Schema
 from headgate.api.callers import Caller, require_namespace, services_of
@@ -37,8 +38,6 @@ from headgate.domain.workloads.explanation import UNSCHEDULABLE
 LISTED_PHASES = (*PHASES, UNSCHEDULABLE)
 """What a list can be narrowed to: pending workloads that can never start are shown as such."""
 
-API_VERSION = "kueue.x-k8s.io/v1beta2"
-
 
 class ListParameters(msgspec.Struct, frozen=True):
     """Filters of a list, as they were written."""
@@ -51,8 +50,10 @@ class ListParameters(msgspec.Struct, frozen=True):
     owner: str | None = None
 
 
-async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
-    """One workload as it stands."""
+async def read(
+    request: Caller, name: str, if_none_match: str | None, version: KueueVersion
+) -> Answer:
+    """One workload as it stands, in a version of Kueue's API."""
     services = services_of(request)
     loaded = await loaded_workload(request, name)
     position = max(loaded.position, services.reader.position)
@@ -62,7 +63,8 @@ async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
     scope = request.user.namespaces
     body = manifest_of(services, "Workload", loaded.state, loaded.position, scope)
     (whole,) = await with_templates(services, [body])
-    return answer(whole, position=position, version=loaded.version)
+    shown = in_v1beta1(whole) if version == V1BETA1 else whole
+    return answer(shown, position=position, version=loaded.version)
 
 
 async def _explained_manifests(
@@ -106,9 +108,14 @@ async def timeline(
 
 
 async def list_workloads(
-    request: Caller, wanted: ListParameters, *, limit: int, after: str | None
+    request: Caller,
+    wanted: ListParameters,
+    *,
+    limit: int,
+    after: str | None,
+    version: KueueVersion,
 ) -> Answer:
-    """A page of workloads, newest first."""
+    """A page of workloads, newest first, in a version of Kueue's API."""
     services = services_of(request)
     namespaces = _namespaces(request)
     where = WorkloadFilter(
@@ -135,13 +142,14 @@ async def list_workloads(
         metadata["continue"] = continue_token(
             (found[-1].state.created_at, found[-1].state.key), question
         )
+    items = await _explained_manifests(services, found, request.user.namespaces)
+    if version == V1BETA1:
+        items = await run_yielding(each(map(in_v1beta1, items)))
     body = {
-        "apiVersion": API_VERSION,
+        "apiVersion": version,
         "kind": "WorkloadList",
         "metadata": metadata,
-        "items": await encoded(
-            await _explained_manifests(services, found, request.user.namespaces)
-        ),
+        "items": await encoded(items),
     }
     return answer(body, position=position)
 

@@ -6,6 +6,7 @@ import msgspec
 
 from headgate.adapters.manifests.metadata import ConditionSchema, ListMeta, ObjectMeta
 from headgate.adapters.manifests.selectors import TolerationSchema
+from headgate.adapters.manifests.topology_requests import TopologyAssignmentSchema
 from headgate.api.bodies import Free, Position, Problem, RequestBody, Schema, Timestamp
 from headgate.application.queries.config_warnings import AdviceView
 from headgate.application.queries.explanations import ExplanationSummary
@@ -48,10 +49,11 @@ class PreemptionGate(Schema, kw_only=True, frozen=True):
 
 
 class GateState(Schema, kw_only=True, frozen=True):
-    """Where a preemption gate stands."""
+    """Where a preemption gate stands, and since when."""
 
     name: str
     position: Literal["Open", "Closed"]
+    last_transition_time: Timestamp
 
 
 class EvictionPolicy(Schema, kw_only=True, frozen=True):
@@ -144,7 +146,7 @@ class PodSetAssignment(Schema, kw_only=True, frozen=True):
     flavors: dict[str, str]
     resource_usage: dict[str, str | int]
     count: int
-    topology_assignment: Free | None = None
+    topology_assignment: TopologyAssignmentSchema | None = None
     delayed_topology_request: Literal["Pending", "Ready"] | None = None
 
 

@@ -221,6 +221,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     nomination: Admission | None = None
     round_id: str | None = None
     opened_gates: tuple[str, ...] = ()
+    gates_changed_at: dict[str, Instant] = {}
     diverging: tuple[DivergingPodSet, ...] = ()
     eviction: Eviction | None = None
     pod_evictions: tuple[PodEviction, ...] = msgspec.field(default=(), name="shrinkings")

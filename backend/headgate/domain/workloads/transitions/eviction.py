@@ -63,6 +63,7 @@ def apply_evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Wo
             soft=event.soft,
         ),
         opened_gates=(),
+        gates_changed_at={**workload.gates_changed_at, **dict.fromkeys(workload.opened_gates, at)},
         requeue=requeue,
         check_states=reset_check_states(workload, at),
         evictions=eviction_counts_with(workload, event.reason, event.underlying_cause),

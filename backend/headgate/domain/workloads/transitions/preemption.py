@@ -50,7 +50,8 @@ def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
             return _gate_opened(workload, event.gate, at)
         case e.PreemptionGateClosed():
             opened = tuple(gate for gate in workload.opened_gates if gate != event.gate)
-            return replace(workload, opened_gates=opened)
+            changed_at = {**workload.gates_changed_at, event.gate: at}
+            return replace(workload, opened_gates=opened, gates_changed_at=changed_at)
         case e.PreemptionWithheld():
             closed = message("BlockedOnPreemptionGates", gates=event.gates)
             blocked = ConditionChange(BLOCKED, status=True, reason="GatesClosed", message=closed)
@@ -109,7 +110,13 @@ def _diverging(workload: Workload, event: e.PriorityDivergenceObserved, at: Inst
 def _gate_opened(workload: Workload, gate: str, at: Instant) -> Workload:
     """The workload with the gate open; an explanation found while it was closed is dropped."""
     opened = tuple(sorted({*workload.opened_gates, gate}))
-    after = replace(workload, opened_gates=opened, explanation=None, explained_at=None)
+    after = replace(
+        workload,
+        opened_gates=opened,
+        gates_changed_at={**workload.gates_changed_at, gate: at},
+        explanation=None,
+        explained_at=None,
+    )
     if closed_preemption_gates(after) or not is_condition_true(workload, BLOCKED):
         return after
     free = ConditionChange(BLOCKED, status=False, reason="GatesOpen")

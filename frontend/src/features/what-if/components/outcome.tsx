@@ -7,6 +7,7 @@ import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import type { Effect, Foreseen, Simulation } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
+import { domainsOf, type TopologyAssignment } from "@/lib/topology-assignment";
 
 import { effectTone, effectWords, verdictWords } from "../model/outcomes";
 import styles from "./what-if.module.css";
@@ -71,7 +72,7 @@ interface Assigned {
   name: string;
   count: number;
   flavors: Record<string, string>;
-  topologyAssignment?: { domains: { values: string[]; count: number }[] };
+  topologyAssignment?: TopologyAssignment;
 }
 
 const MAX_HOSTS = 8;
@@ -91,7 +92,7 @@ function Places({ admission }: { admission: Record<string, unknown> }) {
 }
 
 function hostWords({ topologyAssignment }: Assigned): string {
-  const domains = topologyAssignment?.domains ?? [];
+  const domains = domainsOf(topologyAssignment);
   if (domains.length === 0) return "";
   const named = domains.slice(0, MAX_HOSTS).map(({ values, count }) => `${values.at(-1) ?? ""} (${count})`);
   const more = domains.length > MAX_HOSTS ? ` and ${domains.length - MAX_HOSTS} more` : "";

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { placesOf, requestsOf } from "./placement";
 
 test("the last value of a domain is the host", () => {
-  const topologyAssignment = { levels: ["rack", "host"], domains: [{ values: ["r1", "h1"], count: 2 }] };
+  const slice = { domainCount: 1, valuesPerLevel: [{ universal: "r1" }, { universal: "h1" }], podCounts: { universal: 2 } };
+  const topologyAssignment = { levels: ["rack", "host"], slices: [slice] };
   expect(placesOf({ name: "main", flavors: {}, resourceUsage: {}, count: 2, topologyAssignment })).toEqual([{ host: "h1", pods: 2 }]);
 });
 

@@ -1,20 +1,15 @@
-// The hosts a pod set was given; topology assignments are free-form in the API's description.
+// The hosts a pod set was given.
 import type { PodSet, PodSetAssignment } from "@/lib/api/types";
+import { domainsOf } from "@/lib/topology-assignment";
 
 export interface Place {
   host: string;
   pods: number;
 }
 
-interface Domain {
-  values?: string[];
-  count?: number;
-}
-
 /** Hosts with their pods, in rank order; empty without a topology. */
 export function placesOf(assignment: PodSetAssignment): Place[] {
-  const domains = (assignment.topologyAssignment?.["domains"] ?? []) as Domain[];
-  return domains.map(({ values = [], count = 0 }) => ({ host: values.at(-1) ?? "", pods: count }));
+  return domainsOf(assignment.topologyAssignment).map(({ values, count }) => ({ host: values.at(-1) ?? "", pods: count }));
 }
 
 interface PodTemplate {

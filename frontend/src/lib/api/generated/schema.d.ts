@@ -2761,6 +2761,11 @@ export interface components {
              */
             time: string;
         };
+        /** AssignedDomain */
+        AssignedDomain: {
+            values: string[];
+            count: number;
+        };
         /** AssignedPod */
         AssignedPod: {
             index: number;
@@ -2805,6 +2810,12 @@ export interface components {
             position: number;
             items: components["schemas"]["Assignment"][];
             continue?: string | null;
+        };
+        /** AssignmentSlice */
+        AssignmentSlice: {
+            domainCount: number;
+            valuesPerLevel: components["schemas"]["LevelValues"][];
+            podCounts: components["schemas"]["DomainPodCounts"];
         };
         /** Attempt */
         Attempt: {
@@ -3467,6 +3478,11 @@ export interface components {
             children: components["schemas"]["DomainNode"][];
             host?: components["schemas"]["HostView"] | null;
         };
+        /** DomainPodCounts */
+        DomainPodCounts: {
+            universal?: number | null;
+            individual?: number[] | null;
+        };
         /** DrainPreview */
         DrainPreview: {
             /**
@@ -3984,6 +4000,11 @@ export interface components {
             name: string;
             /** @enum {string} */
             position: "Open" | "Closed";
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            lastTransitionTime: string;
         };
         /** GateWanted */
         GateWanted: {
@@ -4093,6 +4114,12 @@ export interface components {
             clusterQueue: string;
             priority: number;
         };
+        /** IndividualValues */
+        IndividualValues: {
+            prefix?: string | null;
+            suffix?: string | null;
+            roots: string[];
+        };
         /** InstallationFairSharing */
         InstallationFairSharing: {
             preemptionStrategies?: string[];
@@ -4145,6 +4172,11 @@ export interface components {
             domain: string[];
             together: number;
             fragmentation: number;
+        };
+        /** LevelValues */
+        LevelValues: {
+            universal?: string | null;
+            individual?: components["schemas"]["IndividualValues"] | null;
         };
         /** LimitRangeItem */
         LimitRangeItem: {
@@ -4707,9 +4739,7 @@ export interface components {
                 [key: string]: string | number;
             };
             count: number;
-            topologyAssignment?: {
-                [key: string]: unknown;
-            } | null;
+            topologyAssignment?: components["schemas"]["TopologyAssignment"] | null;
             /** @enum {null|string} */
             delayedTopologyRequest?: "Pending" | "Ready" | null;
         };
@@ -5821,6 +5851,12 @@ export interface components {
             effect?: string | null;
             tolerationSeconds?: number | null;
         };
+        /** TopologyAssignment */
+        TopologyAssignment: {
+            levels: string[];
+            slices?: components["schemas"]["AssignmentSlice"][] | null;
+            domains?: components["schemas"]["AssignedDomain"][] | null;
+        };
         /** TopologyFits */
         TopologyFits: {
             /**
@@ -6546,6 +6582,8 @@ export interface operations {
                 name?: string | null;
                 /** @description The user who submitted the workload; `@me` is the user of the token */
                 owner?: string | null;
+                /** @description The version of Kueue's API to answer in; v1beta1 writes each domain of a topology assignment, v1beta2 slices */
+                apiVersion?: "kueue.x-k8s.io/v1beta2" | "kueue.x-k8s.io/v1beta1";
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -6655,6 +6693,8 @@ export interface operations {
     getWorkload: {
         parameters: {
             query?: {
+                /** @description The version of Kueue's API to answer in; v1beta1 writes each domain of a topology assignment, v1beta2 slices */
+                apiVersion?: "kueue.x-k8s.io/v1beta2" | "kueue.x-k8s.io/v1beta1";
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -6862,6 +6902,8 @@ export interface operations {
                 name?: string | null;
                 /** @description The user who submitted the workload; `@me` is the user of the token */
                 owner?: string | null;
+                /** @description The version of Kueue's API to answer in; v1beta1 writes each domain of a topology assignment, v1beta2 slices */
+                apiVersion?: "kueue.x-k8s.io/v1beta2" | "kueue.x-k8s.io/v1beta1";
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
