@@ -108,7 +108,7 @@ def test_a_class_that_never_preempts_overrides_the_wish_to() -> None:
     assert not of(replace(spec, can_preempt=False)).can_preempt
 
 
-def test_editing_a_class_leaves_existing_workloads_alone() -> None:
+def test_a_change_of_another_field_takes_no_other_value_of_the_class() -> None:
     before = of(a_workload_spec(priority_class=HIGH))
     edited = by_name(a_priority_class("high", 999))
     wanted = a_workload_spec(priority_class=HIGH)

@@ -2,8 +2,21 @@
 
 from headgate.application.queries.pending_order import pending_order
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.workload_priority_class import (
+    WorkloadPriorityClassChanged,
+    WorkloadPriorityClassCreated,
+    WorkloadPriorityClassSpec,
+)
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.events import WorkloadEvicted, WorkloadHeld
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadHeld, WorkloadSubmitted
+from headgate.domain.workloads.preemption_events import WorkloadPriorityChanged
+from headgate.domain.workloads.protection import protection_of
+from headgate.domain.workloads.specs import (
+    PodSet,
+    PriorityClassReference,
+    Scheduling,
+    WorkloadSpec,
+)
 from tests.builders.world import World, names, quotas
 
 
@@ -183,3 +196,80 @@ def test_no_workload_precedes_a_strict_fifo_head() -> None:
     world.settle()
     high = world.submit("high", "q", {"gpu": 9}, priority=2)
     assert pending_order(world.cluster_state, "q").keys == (high, mid)
+
+
+def with_class(value: int) -> World:
+    world = World()
+    world.flavor("default")
+    lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+    world.cluster_queue("q", quotas(default=4), preemption=lower)
+    given = WorkloadPriorityClassSpec(value=value)
+    created = WorkloadPriorityClassCreated(uid="team", name="team", spec=given)
+    world.record("workloadpriorityclass/team", created)
+    return world
+
+
+def edit_class(world: World, value: int) -> None:
+    changed = WorkloadPriorityClassChanged(spec=WorkloadPriorityClassSpec(value=value))
+    world.record("workloadpriorityclass/team", changed)
+
+
+TEAM = PriorityClassReference(name="team")
+
+
+def test_an_edited_class_reorders_the_workloads_that_wait() -> None:
+    """Trap Q31: Kueue rewrites the priority of every workload of an edited class."""
+    world = with_class(5)
+    world.submit("runs", "q", {"gpu": 4}, priority=9)
+    world.settle()
+    of_class = world.submit("of-class", "q", {"gpu": 4}, priority=5, priority_class=TEAM)
+    other = world.submit("other", "q", {"gpu": 4}, priority=7)
+    world.settle()
+    edit_class(world, 8)
+    made = [event for stream, event in world.settle() if stream == f"workload/{of_class}"]
+    assert made[0] == WorkloadPriorityChanged(before=5, after=8, class_name="team")
+    world.finish("team/runs")
+    world.settle()
+    assert world.admitted() == [of_class]
+    assert world[other].admission is None
+    assert world.settle() == []
+
+
+def test_an_edited_class_counts_for_what_runs_and_not_for_what_has_ended() -> None:
+    world = with_class(5)
+    ended = world.submit("ended", "q", {"gpu": 4}, priority=5, priority_class=TEAM)
+    world.settle()
+    world.finish(ended)
+    runs = world.submit("runs", "q", {"gpu": 4}, priority=5, priority_class=TEAM)
+    world.settle()
+    edit_class(world, 1)
+    world.settle()
+    assert (world[runs].spec.priority, world[ended].spec.priority) == (1, 5)
+    world.submit("higher", "q", {"gpu": 4}, priority=2)
+    world.settle()
+    assert world[runs].eviction is not None
+
+
+def test_a_boost_and_a_protection_outlast_an_edited_class() -> None:
+    world = with_class(5)
+    world.submit("full", "q", {"gpu": 4}, priority=100)
+    boosted = WorkloadSpec(
+        queue_name="q",
+        pod_sets=(PodSet(scheduling=Scheduling(requests={"gpu": 4})),),
+        priority=7,
+        priority_boost=2,
+        boost_in_priority=2,
+        priority_class=TEAM,
+        preemption_priority=20,
+    )
+    submitted = WorkloadSubmitted(uid="uid-w", namespace="team", name="w", spec=boosted)
+    world.record("workload/team/w", submitted)
+    world.settle()
+    edit_class(world, 15)
+    world.settle()
+    spec = world["team/w"].spec
+    assert (spec.priority, spec.preemption_priority) == (17, 20)
+    edit_class(world, 30)
+    world.settle()
+    spec = world["team/w"].spec
+    assert (spec.priority, spec.preemption_priority, protection_of(spec)) == (32, None, 32)

@@ -257,6 +257,10 @@ EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {
         message("TitleProtectionChanged"),
         message("DetailProtection", before=e.before, after=e.after, reason=e.reason),
     ),
+    preemption.WorkloadPriorityChanged: lambda e: (
+        message("TitlePriorityChanged"),
+        message("DetailPriority", before=e.before, after=e.after, name=e.class_name),
+    ),
     preemption.PreemptionGateOpened: lambda e: (message("TitlePreemptionGateOpened"), e.gate),
     preemption.PreemptionGateClosed: lambda e: (message("TitlePreemptionGateClosed"), e.gate),
     preemption.PreemptionWithheld: lambda e: (

@@ -66,6 +66,16 @@ class ProtectionChanged(
     reason: str = ""
 
 
+class WorkloadPriorityChanged(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.priority_changed"
+):
+    """The value of the workload's WorkloadPriorityClass was edited; both are without a boost."""
+
+    before: int
+    after: int
+    class_name: str
+
+
 class PreemptionGateOpened(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.preemption_gate_opened"
 ):
@@ -157,6 +167,7 @@ PreemptionEvent = (
     PriorityDivergenceObserved
     | PriorityDivergenceCleared
     | ProtectionChanged
+    | WorkloadPriorityChanged
     | PreemptionGateOpened
     | PreemptionGateClosed
     | PreemptionWithheld

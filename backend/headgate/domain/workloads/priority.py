@@ -2,7 +2,8 @@
 
 The source is the class the workload names, else that of the first pod set with one, else the number
 it states, else the global default class, else 0 (queueing.md §1.5). The number is taken at
-submission and stays when the class is edited.
+submission; an edited value of a WorkloadPriorityClass reaches its unfinished workloads in the next
+cycle, also those that run (Kueue: `workloadpriorityclass_controller.go`).
 
 Pod sets that name another class are reported, or refused where the Configuration says so (trap
 P27).
@@ -21,7 +22,7 @@ from headgate.domain.kinds.configuration import PreemptionRules
 from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
 from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.workloads.decide.spec_rules import workload_violations
-from headgate.domain.workloads.preemption_events import DivergingPodSet
+from headgate.domain.workloads.preemption_events import DivergingPodSet, WorkloadPriorityChanged
 from headgate.domain.workloads.protection import (
     PriorityClasses,
     protection_bound,
@@ -85,6 +86,24 @@ def global_default_class(classes: PriorityClasses) -> str:
     """The name of the global default class, of several the one with the lowest value, or empty."""
     defaults = [(c.spec.value, name) for name, c in classes.items() if c.spec.global_default]
     return min(defaults)[1] if defaults else ""
+
+
+def class_value_change(
+    workload: Workload, classes: PriorityClasses
+) -> WorkloadPriorityChanged | None:
+    """The change to the present value of the workload's WorkloadPriorityClass, if it differs.
+
+    A class of pods says its value once: in Kubernetes it cannot be edited.
+    """
+    reference = workload.spec.priority_class
+    if reference is None or reference.kind != "WorkloadPriorityClass":
+        return None
+    known = classes.get(reference.name)
+    before = unboosted_priority(workload.spec)
+    if known is None or known.spec.value == before:
+        return None
+    after = known.spec.value
+    return WorkloadPriorityChanged(before=before, after=after, class_name=reference.name)
 
 
 def _with_class(

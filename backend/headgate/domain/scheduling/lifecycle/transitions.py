@@ -53,6 +53,7 @@ from headgate.domain.workloads.predicates import (
     has_quota_reservation,
 )
 from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
+from headgate.domain.workloads.priority import class_value_change
 from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
 from headgate.domain.workloads.transitions.retry import due_pods
@@ -121,6 +122,9 @@ def _transitions(
     yield retention_deadline(config, workload), partial(_record, WorkloadDeleted())
     if workload.finished_at is not None:
         return
+    edited = class_value_change(workload, config.workload_priority_classes)
+    if edited is not None:
+        yield IMMEDIATELY, partial(_record, edited)
     yield eviction_deadline(workload), partial(_soft_eviction_expired, workload)
     if has_quota_reservation(workload) and workload.eviction is None:
         yield from _while_reserved(config, workload)

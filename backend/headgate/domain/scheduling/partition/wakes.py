@@ -34,6 +34,7 @@ from headgate.domain.workloads.preemption_events import (
     EvictionCancelled,
     PreemptionGateClosed,
     ProtectionChanged,
+    WorkloadPriorityChanged,
     WorkloadShrunk,
 )
 from headgate.domain.workloads.state import Workload
@@ -48,6 +49,7 @@ GUARD_EVENTS = (
     WorkloadDeleted,
     WorkloadSpecChanged,
     ProtectionChanged,
+    WorkloadPriorityChanged,
     PreemptionGateClosed,
 )
 """Events of a workload after which it must not be admitted as planned before."""

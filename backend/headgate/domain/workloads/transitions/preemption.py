@@ -46,6 +46,8 @@ def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
                 preemption_priority_class_name=event.class_name,
             )
             return replace(workload, spec=spec)
+        case e.WorkloadPriorityChanged():
+            return _priority_changed(workload, event)
         case e.PreemptionGateOpened():
             return _gate_opened(workload, event.gate, at)
         case e.PreemptionGateClosed():
@@ -105,6 +107,20 @@ def _diverging(workload: Workload, event: e.PriorityDivergenceObserved, at: Inst
     return replace(
         workload, diverging=event.pod_sets, conditions=with_conditions(workload, at, differs)
     )
+
+
+def _priority_changed(workload: Workload, event: e.WorkloadPriorityChanged) -> Workload:
+    """The workload with the priority of its edited class; it is evaluated and explained anew.
+
+    A protection of its own stays, unless it would be below the priority.
+    """
+    spec = workload.spec
+    protection = spec.preemption_priority
+    if protection is not None and protection < event.after:
+        protection = None
+    priority = event.after + spec.boost_in_priority
+    changed = replace(spec, priority=priority, preemption_priority=protection)
+    return replace(workload, spec=changed, explanation=None, explained_at=None)
 
 
 def _gate_opened(workload: Workload, gate: str, at: Instant) -> Workload:
