@@ -148,7 +148,7 @@ def test_metrics_tell_a_submitter_of_its_own_namespaces_and_queues(
     assert own in shown
     assert 'namespace="team-b"' in whole
     assert "team-b" not in shown
-    assert 'kueue_admitted_active_workloads{cluster_queue="shared"}' in shown
+    assert 'kueue_admitted_active_workloads{cluster_queue="shared",' in shown
     for of_all in ("headgate_findings", "headgate_partition_lag", "kueue_admission_attempts"):
         assert of_all in whole
         assert of_all not in shown

@@ -91,8 +91,32 @@ def test_the_time_of_every_run_that_decided_is_reported(figures: str) -> None:
 
 
 def test_those_that_ended_are_counted_as_long_as_they_are_kept(figures: str) -> None:
-    assert 'kueue_finished_workloads{cluster_queue="cq"} 1.0' in figures
-    assert 'kueue_local_queue_finished_workloads{name="main",namespace="team-a"} 1.0' in figures
+    alone = 'replica_role="standalone"'
+    assert f'kueue_finished_workloads{{cluster_queue="cq",{alone}}} 1.0' in figures
+    local = f'name="main",namespace="team-a",{alone}'
+    assert f"kueue_local_queue_finished_workloads{{{local}}} 1.0" in figures
+
+
+def test_objects_give_labels_to_their_metrics(figures: str, admin: Api) -> None:
+    """Kueue: KEP 7066, `metrics.customLabels`."""
+    assert "custom_" not in figures
+    labels = [
+        {"name": "team"},
+        {"name": "budget", "sourceAnnotationKey": "billing/code", "sourceKinds": ["ClusterQueue"]},
+    ]
+    metrics = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "metrics": {"customLabels": labels}}
+    labelled = cluster_queue("cq")
+    labelled["metadata"] |= {"labels": {"team": "vision"}, "annotations": {"billing/code": "B7"}}
+    for made in ({"kind": "Configuration", **metrics}, labelled):
+        applied = admin.post("/v1/apply", made).json()
+        assert applied["results"][0]["outcome"] in {"created", "changed"}, applied
+        assert admin.caught_up("/v1/queues", applied["position"]).status_code == 200
+    told = admin.get("/metrics").text
+    queue = 'cluster_queue="cq",clusterqueue_custom_budget="B7",clusterqueue_custom_team="vision"'
+    assert f'kueue_finished_workloads{{{queue},replica_role="standalone"}} 1.0' in told
+    assert f'kueue_admitted_workloads_total{{{queue},priority_class=""' in told
+    local = 'localqueue_custom_team="",name="main",namespace="team-a",replica_role="standalone"'
+    assert f"kueue_local_queue_finished_workloads{{{local}}} 1.0" in told
 
 
 def test_every_detector_has_its_alert() -> None:

@@ -32,7 +32,7 @@ def test_what_a_cut_quota_leaves_over_is_distinguished_from_loans(
 
     share = cut["weightedShare"]
     figures = admin.get("/metrics").text
-    labels = '{cluster_queue="cut",cohort="lab"}'
+    labels = '{cluster_queue="cut",cohort="lab",replica_role="standalone"}'
     assert f"kueue_cluster_queue_weighted_share{labels} {float(share)}" in figures
 
     admin.post("/v1/apply", cluster_queue("cut", cohortName="lab", resourceGroups=[]))

@@ -37,8 +37,17 @@ def test_sections_about_kubernetes_are_named_one_by_one() -> None:
     given = {"webhook": {"port": 9443}, "metrics": {"bindAddress": ":8080"}, "tls": {}}
     assert told(a_configuration(**given)) == {
         "/webhook": "webhook has no effect here",
-        "/metrics": "metrics has no effect here",
+        "/metrics/bindAddress": "bindAddress has no effect here",
     }
+
+
+def test_labels_of_workloads_part_no_figures() -> None:
+    label = {"name": "team", "sourceKinds": ["Workload", "Cohort"]}
+    given = a_configuration(metrics={"customLabels": [label]})
+    pointer = "/metrics/customLabels/0/sourceKinds"
+    assert told(given) == {pointer: "sourceKinds: Workload has no effect here"}
+    (found,) = read(given).spec.metrics.custom_labels
+    assert found.source_kinds == ("Cohort",)
 
 
 def test_every_gate_of_kueue_is_in_the_table() -> None:

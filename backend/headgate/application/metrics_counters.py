@@ -50,11 +50,15 @@ Samples = Iterable[tuple[Labels, float]]
 """Values of the labels of each series, and its figure."""
 
 
+UNLIMITED = 2**63 - 1
+"""The amount from which on Kueue shows none (0.20, #15026)."""
+
+
 def gauge(name: str, text: str, labels: Labels, samples: Samples) -> Metric:
-    """A gauge with one series for each sample."""
+    """A gauge with one series for each sample; what Kueue counts as no limit is infinite."""
     found = GaugeMetricFamily(name, text, labels=labels)
     for values, figure in samples:
-        found.add_metric(values, figure)
+        found.add_metric(values, figure if figure < UNLIMITED else float("inf"))
     return found
 
 

@@ -15,6 +15,9 @@ from headgate.application.metrics_gauges import NO_WORKLOADS, queue_gauges, read
 from headgate.application.queries.attention import find_attention, process_alerts
 from headgate.application.queries.detectors import detect_problems, drifted_followers
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.metric_labels import MetricLabelKind, labels_from
+from headgate.domain.object_set import ObjectSet
 
 DETECTORS = (
     "Starvation",
@@ -68,6 +71,67 @@ class ConfinedMetrics(NamedTuple):
         return name in OPEN_METRICS if queue is None else queue in self.cluster_queues
 
 
+class RelabelledMetrics(NamedTuple):
+    """The metrics of a collector with the labels that all of Kueue's have beside their own.
+
+    Each has a `replica_role`, and what the objects they are told by give (`object_labels`: labels
+    by kind of object and its name, or `namespace/name`).
+    """
+
+    collected: Iterable[Metric]
+    object_labels: Mapping[MetricLabelKind, Mapping[str, Mapping[str, str]]]
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family, those of Kueue's names with more labels."""
+        for family in self.collected:
+            if family.name.startswith(KUEUE_PREFIX):
+                family.samples = [
+                    sample._replace(labels={**sample.labels, **self._added(sample.labels)})
+                    for sample in family.samples
+                ]
+            yield family
+
+    def _added(self, labels: Mapping[str, str]) -> dict[str, str]:
+        found = dict(REPLICA_ROLE)
+        for kind, key in _told_by(labels):
+            given = self.object_labels.get(kind)
+            if given:
+                found.update(given.get(key) or dict.fromkeys(next(iter(given.values())), ""))
+        return found
+
+
+KUEUE_PREFIX = "kueue_"
+REPLICA_ROLE = {"replica_role": "standalone"}
+"""No API process leads others: each tells the figures of the whole installation."""
+
+
+def _told_by(labels: Mapping[str, str]) -> Iterator[tuple[MetricLabelKind, str]]:
+    """The object by which a series is told, as its labels name it; none for the installation."""
+    queue = labels.get("cluster_queue", labels.get("preempting_cluster_queue"))
+    if "namespace" in labels and "name" in labels:
+        yield "LocalQueue", f"{labels['namespace']}/{labels['name']}"
+    elif queue is not None:
+        yield "ClusterQueue", queue
+    elif "cohort" in labels:
+        yield "Cohort", labels["cohort"]
+
+
+def _object_labels(config: ObjectSet) -> dict[MetricLabelKind, dict[str, dict[str, str]]]:
+    """The labels that the Configuration takes from objects, by kind and name of the object."""
+    rules = config.configuration.metrics
+    if not rules.custom_labels:
+        return {}
+    objects: dict[MetricLabelKind, Mapping[str, Configured[Any]]] = {
+        "ClusterQueue": config.cluster_queues,
+        "LocalQueue": config.local_queues,
+        "Cohort": config.cohorts,
+    }
+    return {
+        kind: {key: dict(labels_from(rules, kind, found)) for key, found in named.items()}
+        for kind, named in objects.items()
+    }
+
+
 OPEN_METRICS = ("headgate_build_info", "headgate_log_position")
 """Figures without a queue that every user may see; the others tell of the whole installation."""
 
@@ -82,6 +146,8 @@ async def exposition(services: ApplicationServices, scope: NamespaceScope = None
     if scope is not None:
         reached = cluster_queues_of(services.reader.cluster_state.config, scope)
         collectors = tuple(ConfinedMetrics(one.collect(), scope, reached) for one in collectors)
+    given = _object_labels(services.reader.cluster_state.config)
+    collectors = tuple(RelabelledMetrics(one.collect(), given) for one in collectors)
     # In a thread, as thousands of LocalQueues make an answer that takes a while to write.
     return await asyncio.to_thread(lambda: b"".join(generate_latest(one) for one in collectors))
 
@@ -121,6 +187,8 @@ def described_metrics() -> Iterator[MetricDescription]:
 def _described(family: Metric, labelled: object) -> MetricDescription:
     name = f"{family.name}_total" if family.type == "counter" else family.name
     labels = tuple(getattr(labelled, "_labelnames", ()))
+    if name.startswith(KUEUE_PREFIX):
+        labels = (*labels, *REPLICA_ROLE)
     return MetricDescription(name, family.type, labels, family.documentation)
 
 

@@ -53,8 +53,8 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "node.changed": 3,
     "executor.created": 4,
     "executor.changed": 4,
-    "configuration.created": 10,
-    "configuration.changed": 10,
+    "configuration.created": 11,
+    "configuration.changed": 11,
     "cluster_queue.created": 4,
     "cluster_queue.changed": 4,
 }

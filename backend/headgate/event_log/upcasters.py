@@ -254,6 +254,11 @@ def _before_unschedulable(fields: Fields) -> Fields:
     return fields
 
 
+def _before_metric_labels(fields: Fields) -> Fields:
+    """Configurations of before labels of metrics were chosen: there are none, as by default."""
+    return fields
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
@@ -275,6 +280,8 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.spec_changed", 6): _before_pod_constraints,
     ("configuration.created", 9): _before_pod_set_protections,
     ("configuration.changed", 9): _before_pod_set_protections,
+    ("configuration.created", 10): _before_metric_labels,
+    ("configuration.changed", 10): _before_metric_labels,
     ("workload.submitted", 8): _before_pod_set_protections,
     ("workload.spec_changed", 7): _before_pod_set_protections,
     ("node.created", 2): _before_executors,

@@ -86,6 +86,10 @@ TEXTS: Mapping[str, Text] = {
         "Prefixes require quotaCheckStrategy: BlockUndeclared",
         "Remove the prefixes, or set quotaCheckStrategy to BlockUndeclared.",
     ),
+    "MetricLabelInvalid": Text(
+        "Not the name of a metric label: {value}",
+        "Begin with a letter, and use letters, digits and _ alone, at most 63.",
+    ),
     "StrategiesInvalid": Text(
         "Must be {choices:all}, one of them or both in this order",
         "List one of them, or both in this order.",

@@ -18,6 +18,7 @@ from headgate.domain.kinds.configuration import (
     Transformation,
     configuration_violations,
 )
+from headgate.domain.kinds.metric_labels import MetricLabel, MetricRules
 from headgate.domain.kinds.object_commands import Change, Create, RequestDeletion
 from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
@@ -29,6 +30,10 @@ from tests.builders.scenario import Scenario, pointers
 
 FAIR = ConfigurationSpec(fair_sharing=FairSharing())
 CREATED = ConfigurationCreated(uid="u", name="default", spec=FAIR)
+
+
+def with_labels(*labels: MetricLabel) -> dict[str, Any]:
+    return {"metrics": MetricRules(custom_labels=labels)}
 
 
 def test_it_is_created_changed_and_deleted_like_any_object() -> None:
@@ -66,6 +71,23 @@ def test_the_defaults_hold_where_none_is_written() -> None:
                 )
             },
             "/spec/fairSharing/preemptionStrategies",
+        ),
+        (with_labels(MetricLabel(name="2nd")), "/spec/metrics/customLabels/0/name"),
+        (
+            with_labels(MetricLabel(name="a"), MetricLabel(name="a")),
+            "/spec/metrics/customLabels/1/name",
+        ),
+        (
+            with_labels(MetricLabel(name="a", source_label_key="x", source_annotation_key="y")),
+            "/spec/metrics/customLabels/0/sourceAnnotationKey",
+        ),
+        (
+            with_labels(MetricLabel(name="a", source_label_key="no key")),
+            "/spec/metrics/customLabels/0/sourceLabelKey",
+        ),
+        (
+            with_labels(*(MetricLabel(name=f"l{n}", source_kinds=("Cohort",)) for n in range(7))),
+            "/spec/metrics/customLabels",
         ),
         (
             {"admission_fair_sharing": AdmissionFairSharing(usage_half_life_seconds=-1)},

@@ -8,6 +8,11 @@ from headgate.adapters.manifests.codec import OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.feature_gates import honour_feature_gates, set_kueue_defaults
 from headgate.adapters.manifests.fields import Fields, either
 from headgate.adapters.manifests.metadata import Duration, ManifestSchema, Quantity, object_schema
+from headgate.adapters.manifests.metric_labels import (
+    MetricsSchema,
+    read_metrics,
+    rendered_metrics,
+)
 from headgate.adapters.manifests.queue_settings import WAIT_RECORD, InstallationWaitSchema
 from headgate.adapters.manifests.records import (
     ReadField,
@@ -47,7 +52,7 @@ KUEUE_CONFIGURATION = ("config.kueue.x-k8s.io/v1beta2", "config.kueue.x-k8s.io/v
 _OF_KUBERNETES = (
     "clientConnection", "controller", "health", "integrations",
     "internalCertManagement", "leaderElection", "manageJobsWithoutQueueName",
-    "managedJobsNamespaceSelector", "metrics", "namespace", "pprofBindAddress", "queueVisibility",
+    "managedJobsNamespaceSelector", "namespace", "pprofBindAddress", "queueVisibility",
     "tls", "visibilityServer", "webhook",
 )  # fmt: skip
 """Fields of Kueue's Configuration that say how it runs in Kubernetes; each has a warning."""
@@ -208,6 +213,7 @@ CONFIGURATION_RECORD = Record(
     field("quotaRelease"),
     nested("limits", _LIMITS),
     nested("submission", _SUBMISSION),
+    field("metrics", read=read_metrics, render=rendered_metrics, omits_usual=True),
 )
 
 
@@ -354,6 +360,7 @@ class ConfigurationSpecSchema(ManifestSchema, kw_only=True, frozen=True):
     quota_release: Literal["OnStopped", "OnTerminating"] = "OnStopped"
     limits: ObjectLimitsSchema | None = None
     submission: SubmissionSchema | None = None
+    metrics: MetricsSchema | None = None
 
 
 ConfigurationObject = object_schema("Configuration", "The Configuration.", ConfigurationSpecSchema)

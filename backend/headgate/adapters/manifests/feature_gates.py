@@ -99,7 +99,7 @@ FailureRecoveryPolicy Alpha off Off
 LocalQueueMetrics Beta on On
 VisibilityOnDemand Beta on On
 MetricsForCohorts Beta on On
-CustomMetricLabels Alpha off Off
+CustomMetricLabels Alpha off On
 MetricForWorkloadCreationLatency Beta on Off
 KueueDRAIntegration Beta on NoDevices
 KueueDRAIntegrationConsumableCapacity Alpha off NoDevices

@@ -195,7 +195,7 @@ def rendered_topology_assignment(assignment: TopologyAssignment) -> dict[str, An
 
 
 def _runs(domains: Sequence[TopologyDomain]) -> Iterator[Sequence[TopologyDomain]]:
-    """Yields consecutive domains whose hosts have the same longest prefix, at most MAX_SLICES.
+    """Yields runs of domains of which the hosts have one longest prefix, at most MAX_SLICES.
 
     A prefix ends in `-` and occurs at least twice. Prefixes lose their last part as long as there
     are too many runs.

@@ -21,6 +21,7 @@ from headgate.domain.kinds.configured_object import (
     ObjectDeleted,
     ObjectDeletionRequested,
 )
+from headgate.domain.kinds.metric_labels import MetricRules, metric_violations
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.kinds.queue_preemption import EvictionMode
 from headgate.domain.kinds.topology import TopologyRules
@@ -175,6 +176,7 @@ class ConfigurationSpec(msgspec.Struct, frozen=True, kw_only=True):
     quota_release: Literal["OnStopped", "OnTerminating"] = "OnStopped"
     limits: ObjectLimits = ObjectLimits()
     submission: SubmissionRules = SubmissionRules()
+    metrics: MetricRules = MetricRules()
 
 
 class ConfigurationCreated(
@@ -224,6 +226,7 @@ def configuration_violations(spec: ConfigurationSpec) -> tuple[Violation, ...]:
         *range_violations("/spec/topology/notReadyTimeout", spec.topology.not_ready_seconds, 0),
         *range_violations("/spec/limits/objectsPerNamespace", spec.limits.objects_per_namespace, 1),
         *_submission_violations(spec.submission),
+        *metric_violations(spec.metrics),
     )
 
 

@@ -3285,6 +3285,7 @@ export interface components {
             quotaRelease?: "OnStopped" | "OnTerminating";
             limits?: components["schemas"]["ObjectLimits"] | null;
             submission?: components["schemas"]["Submission"] | null;
+            metrics?: components["schemas"]["Metrics"] | null;
         };
         /** Consumption */
         Consumption: {
@@ -4296,6 +4297,17 @@ export interface components {
             arguments: {
                 [key: string]: unknown;
             };
+        };
+        /** MetricLabel */
+        MetricLabel: {
+            name: string;
+            sourceLabelKey?: string | null;
+            sourceAnnotationKey?: string | null;
+            sourceKinds?: ("Cohort" | "LocalQueue" | "ClusterQueue" | "Workload")[];
+        };
+        /** Metrics */
+        Metrics: {
+            customLabels?: components["schemas"]["MetricLabel"][];
         };
         /** MinimumRuntime */
         MinimumRuntime: {
