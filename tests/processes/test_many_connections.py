@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import resource
 import select
 import socket
@@ -42,6 +43,9 @@ MAX_STREAMS = 20
 SILENT = 900
 HALF_SENT = 500
 SIMULATED = 450
+MANY_SIMULATED, TEXT_CHARACTERS = 900, 10_300
+"""Nearly as many bytes as a body may have."""
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Never-Ends: "
 
 
@@ -144,36 +148,63 @@ def processor_ticks(server: Server) -> int:
     return ticks
 
 
-def test_a_simulation_ends_when_its_client_closes_the_connection(server: Server) -> None:
-    documents = queue_documents("sim", local="sim", namespace="sim", cpu=1_000)
-    kind = {"Content-Type": "application/yaml"}
-    assert server.http.post("/v1/apply", content=documents, headers=kind).status_code == 200
-    items = [workload(f"w-{number}", "sim", "sim") for number in range(SIMULATED)]
-    body = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
-    header = header_of(server, "viewer", "simulating")
-    lines = [
-        "POST /v1/simulations HTTP/1.1", "Host: x", "Content-Type: application/json",
-        f"Authorization: {header['Authorization']}", f"Content-Length: {len(body)}",
-    ]  # fmt: skip
-    asked = "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+class Simulating:
+    """A viewer that simulates so many workloads, each with a text in its template."""
 
-    def ticks_of(leaves_after: int | None) -> int:
-        before = processor_ticks(server)
-        with connections(server, 1, asked) as (client,):
+    def __init__(self, server: Server, user: str, count: int, text: str = "") -> None:
+        documents = queue_documents("sim", local="sim", namespace="sim", cpu=1_000)
+        kind = {"Content-Type": "application/yaml"}
+        assert server.http.post("/v1/apply", content=documents, headers=kind).status_code == 200
+        items = [workload(f"w-{number}", "sim", "sim") for number in range(count)]
+        for item in items:
+            container = item["spec"]["podSets"][0]["template"]["spec"]["containers"][0]
+            container["env"] = [{"name": "TEXT", "value": text}]
+        body = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+        self._server, self._header = server, header_of(server, "viewer", user)
+        self._short = json.dumps(items[0])
+        lines = [
+            "POST /v1/simulations HTTP/1.1", "Host: x", "Content-Type: application/json",
+            f"Authorization: {self._header['Authorization']}", f"Content-Length: {len(body)}",
+        ]  # fmt: skip
+        self._asked = "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+    def ticks(self, *, leaves_after: int | None = None) -> tuple[int, int]:
+        """The processor time it takes in all, and after its client has left, if it leaves."""
+        before = processor_ticks(self._server)
+        with connections(self._server, 1, self._asked) as (client,):
             if leaves_after is None:
+                client.settimeout(120)
                 assert client.recv(15) == b"HTTP/1.1 200 OK"
             else:
                 begun = before + leaves_after
-                wait_until(lambda: processor_ticks(server) >= begun, "it has come so far")
+                wait_until(lambda: processor_ticks(self._server) >= begun, "it has come so far")
+            left = processor_ticks(self._server)
         # Both are answered once the simulation before them has given its turn back.
-        short = json.dumps(items[0])
-        tried = [server.http.post("/v1/simulations", content=short, headers=header) for _ in "12"]
+        url = "/v1/simulations"
+        tried = [
+            self._server.http.post(url, content=self._short, headers=self._header) for _ in "12"
+        ]
         assert [answer.status_code for answer in tried] == [200, 200]
-        return processor_ticks(server) - before
+        ended = processor_ticks(self._server)
+        return ended - before, ended - left
 
-    whole = ticks_of(leaves_after=None)
+
+def test_a_simulation_ends_when_its_client_closes_the_connection(server: Server) -> None:
+    simulating = Simulating(server, "simulating", SIMULATED)
+    whole, _ = simulating.ticks()
     # By then its body is parsed.
-    assert ticks_of(leaves_after=whole // 2) < whole * 3 / 4, whole
+    assert simulating.ticks(leaves_after=whole // 2)[0] < whole * 3 / 4, whole
+
+
+@pytest.mark.nightly
+def test_a_simulation_of_ten_megabytes_ends_within_a_second_of_its_client(server: Server) -> None:
+    """In processor time, wherever it is: in its body, its documents, its run or its answer."""
+    simulating = Simulating(server, "simulating-much", MANY_SIMULATED, "x" * TEXT_CHARACTERS)
+    whole, _ = simulating.ticks()
+    assert whole > TICKS_PER_SECOND // 2, "else its end would not show whether it was cancelled"
+    for percent in (15, 30, 45, 60):
+        _, after = simulating.ticks(leaves_after=whole * percent // 100)
+        assert after < min(TICKS_PER_SECOND, whole // 5), (percent, whole)
 
 
 def _user(name: str = "u") -> Identity:
