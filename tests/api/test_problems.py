@@ -60,6 +60,19 @@ def test_a_method_that_is_not_taken(admin: Api) -> None:
     assert "GET" in answer.headers["allow"]
 
 
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/v1/tokens", "GET, OPTIONS, POST"),
+        ("/v1/clusterqueues/none", "DELETE, GET, OPTIONS, PUT"),
+        ("/v1/queues", "GET, OPTIONS"),
+    ],
+)
+def test_options_name_every_method_of_a_path(admin: Api, path: str, methods: str) -> None:
+    answer = admin.client.options(path, headers=admin.headers)
+    assert (answer.status_code, answer.headers.get_list("allow")) == (204, [methods])
+
+
 def test_a_media_type_that_is_not_taken(admin: Api) -> None:
     check(admin.send(HERE, b"x", "image/png"), 415, "unsupported-media-type")
 

@@ -28,7 +28,7 @@ from headgate.api.executors.pods import ExecutorPods, assignment_items
 from headgate.api.executors.protocol import ExecutorProtocol
 from headgate.api.executors.sent_logs import ExecutorLogs
 from headgate.api.executors.sessions import ExecutorSessions
-from headgate.api.headers import add_headers
+from headgate.api.headers import ALLOWED, add_headers
 from headgate.api.history import Erasures, History
 from headgate.api.nodes import NodeActions
 from headgate.api.objects import controllers as object_controllers
@@ -159,6 +159,9 @@ def routes_only() -> Litestar:
         for handler in getattr(route, "route_handlers", ()):
             known_parameters(handler, frozenset(route.path_parameters))
             _bound_body(handler)
+            if "OPTIONS" in handler.http_methods:
+                # Litestar's own answer leaves out what was added to the path after its handler.
+                handler.opt[ALLOWED] = ", ".join(sorted(route.methods))
     return app
 
 

@@ -97,7 +97,7 @@ class Backtests(Controller):
         operation_id="askForBacktest",
         summary="Replay a stretch of the log through another configuration",
         status_code=202,
-        operation_class=request_documents(EXAMPLE),
+        operation_class=request_documents(EXAMPLE, required=False),
         responses=response(BacktestView, status=202),
         opt=RIGHT,
     )

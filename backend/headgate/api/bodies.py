@@ -79,14 +79,14 @@ def request_body(shape: type, *, example: Any = None) -> type[Operation]:  # noq
     return _operation(DescribedBody(content=media, required=True))
 
 
-def request_documents(example: Any) -> type[Operation]:  # noqa: ANN401 - any JSON
+def request_documents(example: Any, *, required: bool = True) -> type[Operation]:  # noqa: ANN401 - any JSON
     """Returns an operation with any number of objects of any kind as its body."""
     schema = Reference(ref="#/components/schemas/AnyObject")
     media = {
         YAML: OpenAPIMediaType(schema=schema),
         JSON: OpenAPIMediaType(schema=schema, example=example),
     }
-    return _operation(DescribedBody(content=media, required=True))
+    return _operation(DescribedBody(content=media, required=required))
 
 
 def _operation(body: DescribedBody) -> type[Operation]:

@@ -33,6 +33,8 @@ SAFETY = (
 )
 SECURED = (b"strict-transport-security", b"max-age=31536000")
 NOT_KEPT = (b"cache-control", b"no-store")
+ALLOWED = "allowed"
+"""The option of a handler for OPTIONS that has the methods of its path (`routes_only`)."""
 
 
 async def add_headers(message: Message, scope: Scope) -> None:
@@ -47,4 +49,7 @@ async def add_headers(message: Message, scope: Scope) -> None:
     is_of_api = scope["path"].startswith("/v1/")
     if is_of_api and not any(name == b"cache-control" for name, _ in headers):
         headers.append(NOT_KEPT)
+    if scope.get("method") == "OPTIONS" and (allowed := scope["route_handler"].opt.get(ALLOWED)):
+        headers = [(name, value) for name, value in headers if name != b"allow"]
+        headers.append((b"allow", allowed.encode()))
     message["headers"] = headers

@@ -14586,7 +14586,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/yaml": components["schemas"]["AnyObject"];
                 /**
