@@ -18,6 +18,7 @@ from headgate.api import openapi
 from headgate.api.admission_checks import CheckReports
 from headgate.api.apply import Apply
 from headgate.api.backtests import Backtests
+from headgate.api.bodies import TypedRequest
 from headgate.api.callers import authenticated, services_of
 from headgate.api.cycles import Cycles
 from headgate.api.events import Events, EventStream
@@ -148,6 +149,7 @@ def routes_only() -> Litestar:
         state=State(),
         lifespan=[_lifespan],
         openapi_config=openapi.config(),
+        request_class=TypedRequest,
         exception_handlers={**exception_handlers(), NotFound: no_such_object},
         before_send=[add_headers],
         request_max_body_size=MAX_BODY_BYTES,

@@ -1,4 +1,4 @@
-"""Bodies of requests: shapes that several resources share, their OpenAPI, and broken rules.
+"""Bodies of requests: how they are decoded, shapes that several share, and their OpenAPI.
 
 Rules that msgspec finds broken get pointers and the nearest names.
 """
@@ -6,9 +6,12 @@ Rules that msgspec finds broken get pointers and the nearest names.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Annotated, Any
 
 import msgspec
+from litestar import Request
+from litestar.exceptions import SerializationException, ValidationException
 from litestar.openapi.spec import OpenAPIMediaType, Operation, Reference
 from litestar.openapi.spec import RequestBody as DescribedBody
 from msgspec.inspect import (
@@ -28,6 +31,56 @@ from headgate.domain.rejection import Violation, violation
 from headgate.messages.rendering import nearest
 
 __all__ = ["Free", "Position", "Schema", "Timestamp", "Whole"]
+
+
+MAX_INLINE_BYTES = 16 * 1024
+"""So much is decoded within a few milliseconds; changing threads would take longer."""
+PLACE = re.compile(r" - at `\$\.?(.*)`$")
+
+
+class TypedRequest(Request[Any, Any, Any]):
+    """A request with a body that is decoded as what its handler takes, a long one in a thread.
+
+    Litestar decodes to plain values first: hundreds of thousands of fields that no handler knows
+    would hold up the event loop for a tenth of a second before they are refused.
+    """
+
+    async def json(self) -> Any:  # noqa: ANN401 - as its handler says
+        """The body; raises `ValidationException` where it is another than the handler takes."""
+        body, wanted = await self.body(), self.route_handler.parsed_data_field
+        decode = partial(_decoded, body, Any if wanted is None else wanted.annotation)
+        if len(body) <= MAX_INLINE_BYTES:
+            return decode()
+        return await self.app.state.services.reading.do(decode)
+
+
+def _decoded(body: bytes, shape: Any) -> Any:  # noqa: ANN401 - any type
+    try:
+        try:
+            return _decoder(shape).decode(body)
+        except msgspec.ValidationError as failure:
+            # What is no JSON is answered so, wherever it is broken.
+            msgspec.json.decode(body, type=msgspec.Raw)
+            raise _validation_failure(failure) from failure
+    except msgspec.DecodeError as failure:
+        raise SerializationException(str(failure)) from failure
+
+
+@cache
+def _decoder(shape: Any) -> msgspec.json.Decoder[Any]:  # noqa: ANN401 - any type
+    return msgspec.json.Decoder(shape, strict=False)
+
+
+def _validation_failure(failure: msgspec.ValidationError) -> ValidationException:
+    """The failure as Litestar has it for parameters: a message, and the place it is about."""
+    told = str(failure)
+    place = PLACE.search(told)
+    entry = {
+        "message": told[: place.start()] if place else told,
+        "key": (place[1] if place else "") or "data",
+        "source": "body",
+    }
+    return ValidationException(detail="Validation failed", extra=[entry])
 
 
 ShortText = Annotated[str, msgspec.Meta(max_length=1024)]

@@ -16,6 +16,7 @@ from headgate.adapters.manifests.queue_status import QueueStatus
 from headgate.adapters.manifests.render import render, render_written
 from headgate.adapters.manifests.workload import with_whole_templates
 from headgate.api.answers import Answer, answer_command
+from headgate.api.bodies import MAX_INLINE_BYTES
 from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.parameters import whole_number
 from headgate.application.access.redaction import NamespaceScope, visible_to
@@ -50,9 +51,6 @@ from headgate.domain.scheduling.preemption.disruption_budgets import budget_stat
 from headgate.domain.values.capabilities import UPLOAD, upload_of
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
-
-MAX_INLINE_BYTES = 16 * 1024
-"""So much is read within a few milliseconds; changing threads would take longer."""
 
 
 async def parsed(request: Caller, body: bytes) -> tuple[Desired | Refused, ...]:
