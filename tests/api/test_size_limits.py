@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from httpx import Response
 
+from headgate.adapters.manifests.documents import MAX_KEYS
 from headgate.adapters.manifests.parse import MAX_OBJECT_BYTES
 from headgate.api.app import routes_only
 from headgate.api.openapi import document
-from tests.api.callers import Api, open_queue, workload
+from tests.api.callers import KUEUE, Api, cluster_queue, open_queue, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
 
@@ -45,6 +46,39 @@ def test_seventy_thousand_labels_are_refused(admin: Api) -> None:
 
     assert (code, pointer) == ("TooMany", "/metadata/labels")
     assert "At most 1000 labels" in rule
+
+
+def test_more_keys_than_a_mapping_may_have_are_refused_before_it_is_made(admin: Api) -> None:
+    body = b"{" + b",".join(b'"k%d":0' % number for number in range(MAX_KEYS + 1)) + b"}"
+
+    answer = admin.send("/v1/apply", body, "application/json")
+
+    assert answer.json()["errors"][0]["rule"].endswith("at most 100000 allowed")
+
+
+def test_of_a_list_far_beyond_its_limit_only_the_count_is_told(admin: Api) -> None:
+    named = [{"name": f"r-{number}", "nominalQuota": "1"} for number in range(5_000)]
+    groups = [
+        {
+            "coveredResources": [each["name"] for each in named],
+            "flavors": [{"name": "default", "resources": named}],
+        }
+    ]
+    levels = [{"nodeLabel": "BROKEN LABEL"}] * 5_000
+
+    queue = admin.post("/v1/clusterqueues", cluster_queue("wide", resourceGroups=groups))
+    topology = admin.post(
+        "/v1/topologies",
+        {
+            "apiVersion": KUEUE,
+            "kind": "Topology",
+            "metadata": {"name": "deep"},
+            "spec": {"levels": levels},
+        },
+    )
+
+    for answer in (queue, topology):
+        assert {error["code"] for error in answer.json()["errors"]} == {"TooMany"}
 
 
 def test_annotations_have_the_bytes_that_kubernetes_allows(admin: Api) -> None:

@@ -211,6 +211,7 @@ MANIFEST_TEXTS: Mapping[str, Text] = {
     "NotUtf8": Text("Byte {offset} is not UTF-8"),
     "NumberNotFinite": Text("Not a finite number: {value}"),
     "TagUnknown": Text("Unknown tag {tag}"),
+    "TooManyKeys": Text("A mapping has {count:key}; at most {maximum} allowed"),
     "TooManyValues": Text("At most {maximum:value} allowed, counting aliases"),
     "YamlInvalid": Text("{reason}"),
     # Objects of a body

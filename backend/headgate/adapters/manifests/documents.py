@@ -17,6 +17,8 @@ from headgate.domain.values.message import Argument, Message
 MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_NESTING = 60
 MAX_INTEGER = 2**63 - 1
+MAX_KEYS = 100_000
+"""Of one mapping: making one of more would hold up all other threads for too long."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -63,6 +65,8 @@ def _json_value(text: str) -> Any:
 
 def _object_without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     stop_if_cancelled()
+    if len(pairs) > MAX_KEYS:
+        raise _unreadable("TooManyKeys", maximum=MAX_KEYS, count=len(pairs))
     found = dict(pairs)
     if len(found) != len(pairs):
         seen: set[str] = set()
@@ -238,6 +242,9 @@ class _Reading:
 
     def _close(self, event: Any) -> None:
         closed = self.stack.pop()
+        if isinstance(closed.value, dict) and len(closed.value) > MAX_KEYS:
+            count = len(closed.value)
+            raise _problem(event, "TooManyKeys", maximum=MAX_KEYS, count=count)
         for merged in closed.merged:
             if isinstance(closed.value, dict):
                 closed.value = {**merged, **closed.value}

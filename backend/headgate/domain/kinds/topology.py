@@ -63,8 +63,9 @@ _LEVELS = "/spec/levels"
 
 
 def topology_violations(spec: TopologySpec) -> tuple[Violation, ...]:
-    """Broken rules of the levels of a Topology."""
-    return (
+    """Broken rules of the levels of a Topology; of too many levels only that."""
+    too_many = tuple(count_violations(_LEVELS, len(spec.levels), MAX_LEVELS))
+    return too_many or (
         *count_violations(_LEVELS, len(spec.levels), MAX_LEVELS, 1),
         *_level_key_violations(spec.levels),
         *_level_order_violations(spec.levels),
