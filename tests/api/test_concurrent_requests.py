@@ -11,7 +11,7 @@ from httpx import Response
 from litestar.testing import TestClient
 
 from headgate.api.app import app_over, application_services
-from headgate.api.manifests import MAX_INLINE_BYTES
+from headgate.api.bodies import MAX_INLINE_BYTES
 from headgate.application.ports import Ids
 from headgate.bootstrap import Platform
 from tests.api.callers import ADMIN_SECRET, Api, workload
