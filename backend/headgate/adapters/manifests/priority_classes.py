@@ -1,6 +1,7 @@
-"""Which priority class a workload names, and where in its manifest (reference queueing.md §1.5).
+"""Priority classes in manifests: their codec, and which one a workload names (queueing.md §1.5).
 
-Its own field or Kueue's label goes before KAI's label, and that one before what the pods name.
+Its own field or Kueue's label goes before KAI's label, and that one before what the pods name. The
+fields of a WorkloadPriorityClass stand beside the metadata, as in Kueue.
 """
 
 from collections.abc import Sequence
@@ -8,11 +9,56 @@ from typing import Literal
 
 import msgspec
 
+from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
 from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.metadata import Metadata
+from headgate.adapters.manifests.metadata import ManifestSchema, Metadata, ObjectMeta
 from headgate.adapters.manifests.pod_templates import Template
+from headgate.adapters.manifests.records import Record, field
+from headgate.domain.kinds.workload_priority_class import (
+    WORKLOAD_PRIORITY_CLASS,
+    WorkloadPriorityClassSpec,
+)
 from headgate.domain.rejection import child
 from headgate.domain.workloads.specs import PriorityClassReference
+
+
+def _read_value(root: Fields, name: str, _: object) -> int:
+    root.require(name)
+    return root.integer(name, 0)
+
+
+PRIORITY_CLASS_RECORD = Record(
+    WorkloadPriorityClassSpec,
+    field("value", read=_read_value),
+    field("description", omits_usual=True),
+    field("globalDefault"),
+    field("preemptionPolicy"),
+    field("maxProtectionDelta"),
+)
+
+
+class WorkloadPriorityClassObject(ManifestSchema, kw_only=True, frozen=True):
+    """A WorkloadPriorityClass; its value stands beside the metadata, as in Kueue."""
+
+    api_version: str
+    kind: Literal["WorkloadPriorityClass"]
+    metadata: ObjectMeta
+    value: int
+    description: str = ""
+    global_default: bool = False
+    preemption_policy: str | None = None
+    max_protection_delta: int | None = None
+
+
+WORKLOAD_PRIORITY_CLASS_CODEC = Codec(
+    kind=WORKLOAD_PRIORITY_CLASS,
+    versions=(*KUEUE, OURS),
+    read=lambda root: (PRIORITY_CLASS_RECORD.read(root), ()),
+    render=lambda found, _: PRIORITY_CLASS_RECORD.render(found.spec),
+    schema=WorkloadPriorityClassObject,
+    has_fields_at_root=True,
+)
+
 
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
 KAI_PRIORITY_CLASS = "priorityClassName"
@@ -73,9 +119,9 @@ def _class_told_otherwise(metadata: Metadata, templates: Sequence[Template]) -> 
             for found in templates
         ),
     )
-    for name, place, field in told:
+    for name, place, key in told:
         if name:
-            return NamedClass(_reference("PriorityClass", name), child(place, field))
+            return NamedClass(_reference("PriorityClass", name), child(place, key))
     return None
 
 
