@@ -4,8 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.parse import parse_value
+from headgate.adapters.manifests.parse import Desired, parse_value
 from headgate.api.app import application_services
 from headgate.api.manifests import wanted_of
 from headgate.application.access.identity import ADMIN

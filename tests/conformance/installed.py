@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headgate.adapters.manifests.desired import Desired, Refused
-from headgate.adapters.manifests.parse import parse_value
+from headgate.adapters.manifests.parse import Desired, Refused, parse_value
 from headgate.adapters.manifests.registry import version_written
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckReported

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 from msgspec.structs import replace
 
-from headgate.adapters.manifests.desired import Desired
+from headgate.adapters.manifests.parse import Desired
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import amount_of

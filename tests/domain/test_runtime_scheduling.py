@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.parse import parse_value
+from headgate.adapters.manifests.parse import Desired, parse_value
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.kubernetes_kinds import (
     RuntimeClassSpec,

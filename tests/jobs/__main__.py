@@ -5,9 +5,8 @@ Each kind is read from its example; a kind that is refused says why.
 
 import sys
 
-from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.job_kinds import JOB_KINDS_BY_NAME
-from headgate.adapters.manifests.parse import parse
+from headgate.adapters.manifests.parse import Desired, Refused, parse
 from headgate.domain.kinds.registry import JOB_KINDS
 from headgate.messages.catalogue import remedy_of, text_of
 from tests.jobs.manifests import EXAMPLES

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.job_kinds import JOB_KINDS_BY_NAME
-from headgate.adapters.manifests.parse import parse
+from headgate.adapters.manifests.parse import Desired, parse
 from headgate.adapters.manifests.registry import MANIFEST_KINDS
 from headgate.domain.kinds.registry import JOB_KINDS
 from headgate.domain.workloads.specs import NO_RETRIES, RetryRule, SuccessRule

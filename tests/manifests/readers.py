@@ -4,8 +4,7 @@ from typing import Any
 
 import yaml
 
-from headgate.adapters.manifests.desired import Desired, Refused
-from headgate.adapters.manifests.parse import parse
+from headgate.adapters.manifests.parse import Desired, Refused, parse
 from headgate.messages.catalogue import remedy_of, text_of
 
 

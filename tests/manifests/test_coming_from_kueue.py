@@ -2,8 +2,7 @@
 
 import pytest
 
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.parse import parse
+from headgate.adapters.manifests.parse import Desired, parse
 from headgate.adapters.manifests.registry import INSTEAD
 from headgate.domain.values.message import message
 from tests.manifests.readers import a_manifest, refused

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.parse import parse
+from headgate.adapters.manifests.parse import Desired, parse
 from headgate.adapters.manifests.render import render
 from headgate.domain.kinds.configuration import ConfigurationSpec
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady

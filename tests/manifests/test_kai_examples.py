@@ -2,8 +2,7 @@
 
 import pytest
 
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.parse import parse
+from headgate.adapters.manifests.parse import Desired, parse
 from headgate.domain.workloads.priority import resolve_priority
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.messages.catalogue import text_of

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from headgate.adapters.manifests.desired import Desired, Refused
-from headgate.adapters.manifests.parse import parse, parse_object
+from headgate.adapters.manifests.parse import Desired, Refused, parse, parse_object
 from headgate.domain.kinds.admission_check import AdmissionCheckSpec, CheckParameters
 from headgate.domain.kinds.cluster_queue import (
     AdmissionCheckRule,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from headgate.adapters.manifests.desired import as_written, named
+from headgate.adapters.manifests.parse import as_written, named
 from headgate.domain.rejection import InvalidObject, violation
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.specs import (

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from headgate.adapters.manifests.desired import as_written
+from headgate.adapters.manifests.parse import as_written
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.message import message
 from headgate.domain.workloads.decide.spec_rules import workload_violations

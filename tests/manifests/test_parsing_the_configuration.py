@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.parse import parse
+from headgate.adapters.manifests.parse import Desired, parse
 from headgate.domain.kinds.configuration import (
     AdmissionFairSharing,
     ConfigurationSpec,

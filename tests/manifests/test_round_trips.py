@@ -9,9 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.fields import duration_of, rfc3339, seconds_of
-from headgate.adapters.manifests.parse import parse, parse_value
+from headgate.adapters.manifests.parse import Desired, Refused, parse, parse_value
 from headgate.adapters.manifests.registry import MANIFEST_KINDS
 from headgate.adapters.manifests.render import render
 from headgate.adapters.manifests.workload import with_whole_templates

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.adapters.manifests.codec import Extras
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.parse import parse_value
+from headgate.adapters.manifests.parse import Desired, parse_value
 from headgate.adapters.manifests.registry import CODECS_BY_NAME
 from headgate.adapters.manifests.render import render, render_written
 from headgate.adapters.manifests.written import SERVER_OWNED, written_body

@@ -9,9 +9,16 @@ from typing import Any
 import msgspec
 
 from headgate.adapters.manifests.codec import ExecutorConnection, Extras
-from headgate.adapters.manifests.desired import Desired, Refused, as_written, named
 from headgate.adapters.manifests.documents import Document, read_documents
-from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE, parse, parse_object
+from headgate.adapters.manifests.parse import (
+    DEFAULT_NAMESPACE,
+    Desired,
+    Refused,
+    as_written,
+    named,
+    parse,
+    parse_object,
+)
 from headgate.adapters.manifests.queue_status import QueueStatus
 from headgate.adapters.manifests.render import render, render_written
 from headgate.adapters.manifests.workload import with_whole_templates

@@ -8,7 +8,7 @@ from litestar import Controller, post
 from litestar.params import QueryParameter, RawBody
 from msgspec.structs import replace
 
-from headgate.adapters.manifests.desired import Desired
+from headgate.adapters.manifests.parse import Desired
 from headgate.adapters.manifests.workload import rendered_admission
 from headgate.api.answers import Answer, answer, encoded, response
 from headgate.api.bodies import EXAMPLE_WORKLOAD, request_documents

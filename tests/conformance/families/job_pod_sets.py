@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from headgate.adapters.manifests.desired import Refused
-from headgate.adapters.manifests.parse import parse_value
+from headgate.adapters.manifests.parse import Refused, parse_value
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdateConflict, merged_updates
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 from tests.conformance.cases import Case

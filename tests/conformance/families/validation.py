@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from headgate.adapters.manifests.desired import Refused, as_written
+from headgate.adapters.manifests.parse import Refused, as_written
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.object_commands import Change, Create
 from headgate.domain.kinds.registry import KINDS_BY_STREAM

@@ -15,8 +15,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import yaml
 
-from headgate.adapters.manifests.desired import Desired, Refused
-from headgate.adapters.manifests.parse import parse
+from headgate.adapters.manifests.parse import Desired, Refused, parse
 from headgate.application.queries.submission_warnings import (
     IGNORED_JOB_FIELDS,
     found_in_template,

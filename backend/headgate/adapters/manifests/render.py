@@ -6,9 +6,8 @@ from typing import Any, Literal
 import msgspec
 
 from headgate.adapters.manifests.codec import Extras
-from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.metadata import rendered_head
-from headgate.adapters.manifests.parse import parse_value
+from headgate.adapters.manifests.parse import Desired, parse_value
 from headgate.adapters.manifests.registry import CODECS_BY_NAME, version_written
 from headgate.adapters.manifests.topology_requests import in_domains
 from headgate.adapters.manifests.workload import workload_body

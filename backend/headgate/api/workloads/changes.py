@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.parse import parse_value
+from headgate.adapters.manifests.parse import Desired, parse_value
 from headgate.api.answers import Answer, CommandOptions, answer, answer_command, command_request
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.manifests import (
