@@ -15,8 +15,7 @@ from headgate.api.parameters import PRESENT_ONLY, read_at
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.metrics_exposition import exposition
 from headgate.application.queries.config_warnings import AdvicePage, advice
-from headgate.application.queries.overview import Overview, overview
-from headgate.application.queries.system import SystemView, system
+from headgate.application.queries.system import Overview, SystemView, overview, system
 from headgate.application.readiness import Readiness
 from headgate.domain.values.message import message
 from headgate.messages.catalogue import text_of

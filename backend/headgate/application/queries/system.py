@@ -1,13 +1,37 @@
-"""Version, partitions, read models, and how far behind anything is."""
+"""The installation as a whole: its positions and lags, and the overview of what needs attention."""
 
 import asyncio
 import time
+from collections import Counter
 
-from headgate.application.access.redaction import NamespaceScope, diagnostic
+import msgspec
+
+from headgate.application.access.redaction import NamespaceScope, allows, diagnostic, visible_to
 from headgate.application.application_services import ApplicationServices
-from headgate.application.ports import PartitionRow
-from headgate.application.queries.views import Position, Schema, Timestamp, Whole, view_from
+from headgate.application.cooperative import Cooperative, run_yielding
+from headgate.application.ports import EventFilter, PartitionRow
+from headgate.application.queries import events
+from headgate.application.queries.attention import (
+    Attention,
+    find_attention,
+    most_severe,
+    process_alerts,
+)
+from headgate.application.queries.detectors import detect_problems, drifted_followers
+from headgate.application.queries.events import EventView
+from headgate.application.queries.views import (
+    Position,
+    Schema,
+    Timestamp,
+    Whole,
+    message_view,
+    timestamp,
+    view_from,
+)
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.workloads.state import phase_of
+from headgate.messages.catalogue import text_of
 
 
 class PartitionView(Schema, kw_only=True, frozen=True):
@@ -75,3 +99,114 @@ def _lag_seconds(services: ApplicationServices, unseen: list[RecordedEvent]) -> 
 def _partition(row: PartitionRow, scope: NamespaceScope) -> PartitionView:
     halted = row.failure if row.halted_position is not None else ""
     return view_from(PartitionView, row, halted=diagnostic(halted, scope))
+
+
+class CountAt(Whole, kw_only=True, frozen=True):
+    """A count for the minute that begins at `at`."""
+
+    at: Timestamp
+    count: int
+
+
+class Overview(Whole, kw_only=True, frozen=True):
+    """Counts by phase, what needs attention, the last events, admissions per minute."""
+
+    position: Position
+    at: Timestamp
+    counts: dict[str, int]
+    attention: list[Attention]
+    recent: list[EventView]
+    admitted_per_minute: list[CountAt]
+
+
+MINUTES = 60
+MICROSECONDS_PER_MINUTE = 60_000_000
+RECENT = 20
+LOOKED_AT = 100
+"""Events among which the recent ones are looked for; reasons to wait come with every change."""
+EXPLAINED = "workload.explained"
+ADMITTED = "workload.admitted"
+MAX_PROBLEMS = 20
+
+
+async def overview(services: ApplicationServices, scope: NamespaceScope) -> Overview:
+    """Of everything that may be seen."""
+    cluster_state = services.reader.cluster_state
+    now = services.clock.now()
+    wanted = events.EventQuery()
+    newest = await events.page(services, wanted, scope, before=None, limit=LOOKED_AT)
+    return Overview(
+        position=cluster_state.position,
+        at=timestamp(now),
+        counts=await run_yielding(_counts(cluster_state, scope)),
+        attention=await _findings(services, scope, now),
+        recent=[event for event in newest.items if event.type != EXPLAINED][:RECENT],
+        admitted_per_minute=await _admitted(services, scope, now),
+    )
+
+
+async def _findings(
+    services: ApplicationServices, scope: NamespaceScope, now: int
+) -> list[Attention]:
+    """What the detectors found and what else needs attention, with the positions that show it."""
+    cluster_state, reader = services.reader.cluster_state, services.reader
+    needing = await reader.while_still(find_attention(cluster_state, now, scope))
+    alerts = process_alerts(services.readiness.latest)
+    found = [*alerts, *await _detected(services, scope, now), *most_severe(needing)]
+    places = [(one.stream, cluster_state.version_of(one.stream)) for one in found]
+    shown_at = await asyncio.to_thread(services.log.positions_of, places)
+    return [
+        msgspec.structs.replace(one, position=position)
+        for one, position in zip(found, shown_at, strict=True)
+    ]
+
+
+async def _detected(
+    services: ApplicationServices, scope: NamespaceScope, now: int
+) -> list[Attention]:
+    cluster_state = services.reader.cluster_state
+    positions = await asyncio.to_thread(services.followers.positions)
+    shown = await services.reader.while_still(detect_problems(cluster_state, now))
+    is_visible = visible_to(scope)
+    found = [
+        one
+        for one in (*shown, *drifted_followers(positions, services.reader.position))
+        if scope is None or one.namespace in scope
+    ]
+    return [
+        Attention(
+            kind=one.kind,
+            severity="warning",
+            title=text_of(one.title, is_visible),
+            detail=text_of(one.detail, is_visible),
+            title_message=message_view(one.title, is_visible),
+            detail_message=message_view(one.detail, is_visible),
+            link=f"/workloads/{one.about}" if one.namespace else "/events",
+            stream=one.evidence if allows(scope, one.evidence) else "",
+        )
+        for one in found[:MAX_PROBLEMS]
+    ]
+
+
+def _counts(cluster_state: ClusterState, scope: NamespaceScope) -> Cooperative[dict[str, int]]:
+    if scope is None:
+        return dict(sorted(cluster_state.partition_index.counts.get("", {}).items()))
+    counts = Counter[str]()
+    for workload in tuple(cluster_state.workloads.values()):
+        if workload.namespace in scope:
+            counts[phase_of(workload)] += 1
+        yield
+    return dict(sorted(counts.items()))
+
+
+async def _admitted(
+    services: ApplicationServices, scope: NamespaceScope, now: int
+) -> list[CountAt]:
+    first = (now // MICROSECONDS_PER_MINUTE - MINUTES + 1) * MICROSECONDS_PER_MINUTE
+    where = EventFilter(types=(ADMITTED,), streams=events.visible_streams((), scope), since=first)
+    found = await asyncio.to_thread(services.log.histogram, where, width=MICROSECONDS_PER_MINUTE)
+    counts = {count.at: count.count for count in found}
+    return [
+        CountAt(at=timestamp(at), count=counts.get(at, 0))
+        for at in range(first, now + 1, MICROSECONDS_PER_MINUTE)
+    ]
