@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headgate.application.queries.pending_order import pending_order
-from headgate.application.queries.queue_status import consumed_by
+from headgate.application.queries.queue_status import consumed_by, pending_order
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.scheduling.local_queue_ranking import (
     DEFAULT_WEIGHT_MILLI,

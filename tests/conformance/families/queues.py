@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from headgate.application.queries.pending_order import pending_order
+from headgate.application.queries.queue_status import pending_order
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
 from headgate.domain.scheduling.lifecycle.transitions import due_events
 from headgate.domain.scheduling.ordering.pending_queue import PendingQueue

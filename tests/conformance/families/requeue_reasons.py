@@ -7,7 +7,7 @@ namespaces and competitors are such that a cycle of the engine comes to it.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from headgate.application.queries.pending_order import pending_order
+from headgate.application.queries.queue_status import pending_order
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from tests.conformance.cases import Case

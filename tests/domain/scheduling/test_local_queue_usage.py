@@ -5,8 +5,7 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 
-from headgate.application.queries.pending_order import pending_order
-from headgate.application.queries.queue_status import consumed_by
+from headgate.application.queries.queue_status import consumed_by, pending_order
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import AdmissionFairSharing

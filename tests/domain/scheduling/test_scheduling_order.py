@@ -1,6 +1,6 @@
 """The order of pending workloads, blocking heads, and requeueing of inadmissible workloads."""
 
-from headgate.application.queries.pending_order import pending_order
+from headgate.application.queries.queue_status import pending_order
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.kinds.workload_priority_class import (
     WorkloadPriorityClassChanged,

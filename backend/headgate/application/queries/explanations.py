@@ -8,16 +8,16 @@ from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.expected_start import ExpectedStart, expected_start
-from headgate.application.queries.pending_order import (
-    PendingOrder,
-    pending_order,
-    pending_order_of_tree,
-)
 from headgate.application.queries.pods import (
     FailedPod,
     awaited_port,
     failed_pods,
     moved_pods,
+)
+from headgate.application.queries.queue_status import (
+    PendingOrder,
+    pending_order,
+    pending_order_of_tree,
 )
 from headgate.application.queries.reason_since import evaluation_count, reason_since
 from headgate.application.queries.views import (

@@ -7,8 +7,11 @@ from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceSco
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.explanations import explanation_of
-from headgate.application.queries.pending_order import pending_order, pending_order_of_tree
-from headgate.application.queries.queue_status import local_queue_key
+from headgate.application.queries.queue_status import (
+    local_queue_key,
+    pending_order,
+    pending_order_of_tree,
+)
 from headgate.application.queries.queue_views import (
     PendingListMeta,
     PendingMeta,
