@@ -45,14 +45,16 @@ from headgate.cli.kinds import WORKLOAD, workload_key
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     Namespace,
+    Upload,
     WorkloadName,
     argument,
     client_of,
+    directory_of,
     option,
+    ship,
 )
 from headgate.cli.output import RunOutput, say
 from headgate.cli.units import seconds_of
-from headgate.cli.uploads import Upload, directory_of, ship
 from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.pods import PodLogStream
 

@@ -23,14 +23,16 @@ from headgate.cli.options import (
     Output,
     Simulated,
     Timeout,
+    Upload,
     argument,
     client_of,
+    directory_of,
     documents_of,
     option,
+    ship,
 )
 from headgate.cli.output import Format, say, show, show_value
 from headgate.cli.units import seconds_of
-from headgate.cli.uploads import Upload, directory_of, ship
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Advice, Batch, ItemResult
 
