@@ -1,7 +1,10 @@
-"""Every configured object as it stands, by kind."""
+"""Every configured object as it stands, by kind, and which of them reference which.
+
+References keep an object from going (queueing.md §1, topology.md §1).
+"""
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,6 +14,7 @@ from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.registry import KINDS, KINDS_BY_STREAM
 from headgate.domain.kinds.workload_priority_class import SYSTEM_CLASSES
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.state import Workload
 
 if TYPE_CHECKING:
     from headgate.domain.kinds.admission_check import AdmissionCheckSpec
@@ -101,3 +105,53 @@ def terminating_objects(config: ObjectSet) -> tuple[tuple[str, str], ...]:
         for key, found in sorted(config.of_kind(kind).items())
         if found.terminating_at is not None
     )
+
+
+def referrers_of(
+    config: ObjectSet, workloads: Mapping[str, Workload], kind: str, key: str
+) -> tuple[str, ...]:
+    """The objects that keep one from going, as `kind/key` in order; `kind` as in stream names.
+
+    Besides the objects that name it: a ClusterQueue is kept by the workloads with its quota, a
+    Namespace by everything that lives in it.
+    """
+    if kind == "clusterqueue":
+        return (*_objects_naming(config, kind, key), *workloads_with_quota(workloads, key))
+    if kind == "namespace":
+        return objects_in_namespace(config, workloads, key)
+    return tuple(_objects_naming(config, kind, key))
+
+
+def workloads_with_quota(workloads: Mapping[str, Workload], cluster_queue: str) -> tuple[str, ...]:
+    """The workloads that have quota reserved in a ClusterQueue."""
+    return tuple(
+        f"workload/{key}"
+        for key, workload in sorted(workloads.items())
+        if workload.finished_at is None
+        and workload.admission is not None
+        and workload.admission.cluster_queue == cluster_queue
+    )
+
+
+def objects_in_namespace(
+    config: ObjectSet, workloads: Mapping[str, Workload], namespace: str
+) -> tuple[str, ...]:
+    """Everything that lives in a namespace, as `kind/key`."""
+    prefix = f"{namespace}/"
+    kinds: tuple[tuple[str, Mapping[str, object]], ...] = (
+        *((k.stream_kind, config.of_kind(k.stream_kind)) for k in KINDS if k.is_namespaced),
+        ("workload", workloads),
+    )
+    return tuple(
+        f"{kind}/{key}"
+        for kind, objects in kinds
+        for key in sorted(objects)
+        if key.startswith(prefix)
+    )
+
+
+def _objects_naming(config: ObjectSet, kind: str, key: str) -> Iterator[str]:
+    for referring in KINDS:
+        for name, found in sorted(config.of_kind(referring.stream_kind).items()):
+            if (kind, key) in referring.references(found.spec):
+                yield f"{referring.stream_kind}/{name}"

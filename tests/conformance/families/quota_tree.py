@@ -7,7 +7,7 @@ from headgate.application.queries.queue_status import status_of
 from headgate.application.queries.queue_tree import lines_of
 from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
 from headgate.domain.kinds.queue_activity import Activity, cluster_queue_activity, cohort_cycle
-from headgate.domain.kinds.references import referrers_of
+from headgate.domain.object_set import referrers_of
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share

@@ -11,7 +11,7 @@ from headgate.domain.kinds.queue_activity import (
     cohort_cycle,
     local_queue_activity,
 )
-from headgate.domain.kinds.references import referrers_of
+from headgate.domain.object_set import referrers_of
 from headgate.domain.scheduling.queueing.queue_checks import check_cluster_queue
 from headgate.domain.values.message import message
 from tests.builders.config import a_config, by_name

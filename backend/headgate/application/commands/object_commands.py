@@ -24,9 +24,9 @@ from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.object_commands import Change as ChangeObject
 from headgate.domain.kinds.object_commands import Create, RequestDeletion
 from headgate.domain.kinds.queue_stop import ResumeQueue, Stop, StopQueue
-from headgate.domain.kinds.references import referrers_of
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.decide import CordonNode, DrainNode, ReportNode, UncordonNode
+from headgate.domain.object_set import referrers_of
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rejection import IllegalNow
 from headgate.domain.streams import kind_and_key

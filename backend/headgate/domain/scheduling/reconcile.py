@@ -5,10 +5,9 @@ from functools import partial
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
 from headgate.domain.kinds.local_queue import LocalQueueResumed
-from headgate.domain.kinds.references import referrers_of
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.state import NodeFellSilent
-from headgate.domain.object_set import ObjectSet, terminating_objects
+from headgate.domain.object_set import ObjectSet, referrers_of, terminating_objects
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.admission import admit_unblocked
 from headgate.domain.scheduling.cycle_context import CycleContext
