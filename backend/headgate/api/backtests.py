@@ -10,8 +10,7 @@ from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.bodies import request_documents
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.manifests import Entry, with_written_pointers
-from headgate.api.pages import start_of
-from headgate.api.parameters import PRESENT_ONLY, point_in_time
+from headgate.api.parameters import PRESENT_ONLY, point_in_time, start_of
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.simulations import entries_of
 from headgate.application import backtest_runs

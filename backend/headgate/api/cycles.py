@@ -7,7 +7,7 @@ from litestar.params import FromQuery, PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
-from headgate.api.pages import start_of
+from headgate.api.parameters import start_of
 from headgate.application.queries import cycles
 from headgate.application.queries.cycles import CycleDetail, CyclePage, CycleRerun
 

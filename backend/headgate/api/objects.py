@@ -32,15 +32,19 @@ from headgate.api.manifests import (
     read_wanted,
     with_written_pointers,
 )
-from headgate.api.pages import Continue, Limit, after_token, collect_page, continue_token
 from headgate.api.parameters import (
+    Continue,
     IdempotencyHeader,
     IfMatch,
     IfNoneMatch,
+    Limit,
     Reason,
     Selector,
     SubmitDryRun,
     WithDefaults,
+    after_token,
+    collect_page,
+    continue_token,
     label_selector,
 )
 from headgate.api.problems import NOT_FOUND, ApiFailure

@@ -10,8 +10,14 @@ from litestar.params import PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import Caller, services_of
-from headgate.api.pages import Continue, Limit, after_token, collect_page, continue_token
-from headgate.api.parameters import instant_or_none
+from headgate.api.parameters import (
+    Continue,
+    Limit,
+    after_token,
+    collect_page,
+    continue_token,
+    instant_or_none,
+)
 from headgate.api.preemption_rounds import PreemptionRound, RoundChain, RoundPage, rendered_round
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.access.redaction import NamespaceScope, shown_key

@@ -18,10 +18,10 @@ from headgate.api.answers import (
 )
 from headgate.api.bodies import RequestBody, ShortText, Timestamp
 from headgate.api.callers import Caller, services_of
-from headgate.api.pages import Limit
 from headgate.api.parameters import (
     MAX_SELECTOR_LENGTH,
     IdempotencyHeader,
+    Limit,
     Owner,
     Selector,
     instant_or_none,

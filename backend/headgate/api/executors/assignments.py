@@ -16,7 +16,7 @@ from headgate.adapters.manifests.workload import (
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, services_of
 from headgate.api.executors.schemas import ObservedPod, ObservedPods
-from headgate.api.pages import after_token, continue_token
+from headgate.api.parameters import after_token, continue_token
 from headgate.application.queries.pods import PodTemplate, pod_templates
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.streams import workload_stream

@@ -33,8 +33,7 @@ from headgate.api.executors.schemas import (
     ReportType,
 )
 from headgate.api.manifests import answer_workload, batch_status, object_writer
-from headgate.api.pages import Continue, Limit
-from headgate.api.parameters import IdempotencyHeader, instant_or_none
+from headgate.api.parameters import Continue, IdempotencyHeader, Limit, instant_or_none
 from headgate.api.problems import problem_of, visible_to
 from headgate.api.workloads.schemas import WorkloadObject
 from headgate.application.commands import workload_commands

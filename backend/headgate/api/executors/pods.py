@@ -32,8 +32,15 @@ from headgate.api.executors.schemas import (
     PodReportResult,
     PodReportResults,
 )
-from headgate.api.pages import Continue, Limit, after_token, continue_token
-from headgate.api.parameters import PRESENT_ONLY, instant_or_none, whole_number
+from headgate.api.parameters import (
+    PRESENT_ONLY,
+    Continue,
+    Limit,
+    after_token,
+    continue_token,
+    instant_or_none,
+    whole_number,
+)
 from headgate.api.problems import problem_of, visible_to
 from headgate.api.workloads.schemas import Owner, PodSetUpdate
 from headgate.application.application_services import ApplicationServices

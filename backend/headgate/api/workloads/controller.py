@@ -9,11 +9,12 @@ from headgate.adapters.manifests.render import V1BETA2, KueueVersion
 from headgate.api.answers import Answer, expected_version, response
 from headgate.api.bodies import EXAMPLE_WORKLOAD, request_body
 from headgate.api.callers import Caller
-from headgate.api.pages import Continue, Limit
 from headgate.api.parameters import (
+    Continue,
     IdempotencyHeader,
     IfMatch,
     IfNoneMatch,
+    Limit,
     Owner,
     Reason,
     Selector,

@@ -13,8 +13,15 @@ from headgate.api.answers import Answer, answer, answer_view, encoded, not_modif
 from headgate.api.bodies import Position, Schema
 from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.manifests import manifest_of, with_templates
-from headgate.api.pages import Continue, Limit, after_token, continue_token
-from headgate.api.parameters import label_selector, listed, owner_named
+from headgate.api.parameters import (
+    Continue,
+    Limit,
+    after_token,
+    continue_token,
+    label_selector,
+    listed,
+    owner_named,
+)
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.workloads.schemas import PHASES
 from headgate.application.access.redaction import NamespaceScope
