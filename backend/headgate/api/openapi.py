@@ -1,6 +1,6 @@
 """The OpenAPI document: what Litestar derives, with problems, security and common headers.
 
-`python -m headgate.api > frontend/openapi.json` writes it down.
+`python .ci/frontend.py client` writes it to `frontend/openapi.json`.
 """
 
 import json
