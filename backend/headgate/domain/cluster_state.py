@@ -1,7 +1,7 @@
 """The fold of the whole log: everything that a cycle, a command or a read needs, at one position.
 
 Three parts: the states of all objects (here), what an overlay assumes on top of them (here), and
-the index that follows from them (`cluster_index.py`).
+the index that follows from them (`partition_index.py`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import msgspec
 
-from headgate.domain.cluster_index import ClusterIndex
 from headgate.domain.kinds.configured_object import Absent, StatusEvent
 from headgate.domain.kinds.queue_activity import (
     ACTIVITY_KINDS,
@@ -30,7 +29,7 @@ from headgate.domain.recorded_event import evolve as evolve_log
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.rounds.state import evolve as evolve_round
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.partition.partition_index import PartitionIndex
+from headgate.domain.scheduling.partition.partition_index import ClusterIndex, PartitionIndex
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, PartitionLayout
 from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory, UsageUndo
 from headgate.domain.streams import LOG_STREAM, kind_and_key
