@@ -20,11 +20,12 @@ from headgate.domain.scheduling.placement.domain_capacities import (
     whole_units,
 )
 from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.node_feasibility import pod_limits, pod_limits_beside
 from headgate.domain.scheduling.placement.placement_context import (
     PlacementContext,
     affinity_scores,
     free_at,
+    pod_limits,
+    pod_limits_beside,
     single_pod_requests,
 )
 from headgate.domain.values.quantities import Requests

@@ -32,8 +32,8 @@ from headgate.domain.scheduling.placement.neighbors import (
     constraints_of,
     label_codes,
 )
-from headgate.domain.scheduling.placement.node_feasibility import MAX_PODS
 from headgate.domain.scheduling.placement.placement_context import (
+    MAX_PODS,
     LeafExclusion,
     PlacedPods,
     PlacementContext,

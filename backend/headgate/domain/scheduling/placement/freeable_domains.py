@@ -20,11 +20,11 @@ from headgate.domain.scheduling.placement.capacity_cache import (
 )
 from headgate.domain.scheduling.placement.domain_capacities import Capacities
 from headgate.domain.scheduling.placement.host_table import OVERLAY, PODS, PROJECTED, Bools, Ints
-from headgate.domain.scheduling.placement.node_feasibility import pod_limits
 from headgate.domain.scheduling.placement.partial_slices import slices_beside_tail, tail_of
 from headgate.domain.scheduling.placement.placement_context import (
     PlacementContext,
     free_at,
+    pod_limits,
     single_pod_requests,
 )
 from headgate.domain.workloads.specs import PodSet
