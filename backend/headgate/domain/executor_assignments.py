@@ -9,13 +9,13 @@ from headgate.domain.kinds.executor import PortRange
 from headgate.domain.kinds.executor_nodes import executor_of_flavors, loss_policy
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.workloads.pods.attempt_pods import (
+    NO_PROGRESS,
     AttemptPod,
     assigned_nodes,
     attempt_pods,
     pod_nodes,
 )
 from headgate.domain.workloads.pods.completions import runs_all_at_once
-from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS
 from headgate.domain.workloads.specs import NodeLossPolicy
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted
 from headgate.domain.workloads.transitions.partial_eviction import pods_of_evictions

@@ -30,9 +30,8 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.attempt_pods import AttemptPod, attempt_pods
+from headgate.domain.workloads.pods.attempt_pods import NO_PROGRESS, AttemptPod, attempt_pods
 from headgate.domain.workloads.pods.completions import indices_over
-from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS
 from headgate.domain.workloads.specs import PodReason
 from headgate.domain.workloads.state import Workload, phase_of
 

@@ -17,8 +17,13 @@ from headgate.domain.workloads.events import (
     WorkloadOwner,
 )
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.pods.attempt_pods import FIRST_LAYOUT, AttemptLayout
-from headgate.domain.workloads.pods.pod_progress import NO_RETRY, PodProgress, RetryState
+from headgate.domain.workloads.pods.attempt_pods import (
+    FIRST_LAYOUT,
+    NO_RETRY,
+    AttemptLayout,
+    PodProgress,
+    RetryState,
+)
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec

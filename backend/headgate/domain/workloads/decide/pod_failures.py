@@ -30,8 +30,7 @@ from headgate.domain.workloads.pod_events import (
     WorkloadIndexesFailed,
     WorkloadRetried,
 )
-from headgate.domain.workloads.pods.attempt_pods import AttemptPod
-from headgate.domain.workloads.pods.pod_progress import RetryState
+from headgate.domain.workloads.pods.attempt_pods import AttemptPod, RetryState
 from headgate.domain.workloads.specs import (
     NO_RETRIES,
     PodReason,

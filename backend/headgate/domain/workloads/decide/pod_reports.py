@@ -35,14 +35,18 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
 )
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.attempt_pods import AttemptPod, attempt_pods
+from headgate.domain.workloads.pods.attempt_pods import (
+    NO_PROGRESS,
+    AttemptPod,
+    PodProgress,
+    attempt_pods,
+)
 from headgate.domain.workloads.pods.completions import (
     indices_left,
     indices_over,
     is_success,
     with_completions,
 )
-from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS, PodProgress
 from headgate.domain.workloads.predicates import require_reported
 from headgate.domain.workloads.state import Workload, WorkloadState, is_admitted, is_condition_true
 from headgate.domain.workloads.transitions.partial_eviction import pods_of_evictions, shrunk_event

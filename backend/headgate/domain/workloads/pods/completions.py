@@ -19,12 +19,13 @@ from headgate.domain.values.index_ranges import (
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.pods.attempt_pods import (
     FIRST_LAYOUT,
+    NO_PROGRESS,
     AttemptLayout,
     Nodes,
+    PodProgress,
     assigned_nodes,
     pod_nodes,
 )
-from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS, PodProgress
 from headgate.domain.workloads.specs import PodSet, SuccessRule, WorkloadSpec, index_count
 from headgate.domain.workloads.state import Workload
 

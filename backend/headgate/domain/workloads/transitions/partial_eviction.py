@@ -12,13 +12,14 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.pods.attempt_pods import (
     AttemptLayout,
+    PodProgress,
     attempt_pods,
     changed_layout,
     pod_nodes,
+    without_pods_at,
 )
 from headgate.domain.workloads.pods.completions import advanced
 from headgate.domain.workloads.pods.eviction_units import without_pods
-from headgate.domain.workloads.pods.pod_progress import PodProgress, without_pods_at
 from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk
 from headgate.domain.workloads.state import Eviction, PodEviction, Workload
 from headgate.domain.workloads.transitions.retry import with_next_runs

@@ -13,17 +13,17 @@ from headgate.domain.workloads.pod_events import (
     WorkloadPodsReleased,
     WorkloadRetried,
 )
-from headgate.domain.workloads.pods.attempt_pods import next_run
-from headgate.domain.workloads.pods.completions import advanced
-from headgate.domain.workloads.pods.pod_progress import (
+from headgate.domain.workloads.pods.attempt_pods import (
     NO_PROGRESS,
     DelayedPods,
     ProgressBySet,
     RetryState,
     after_report,
+    next_run,
     scheduled_count,
     without_pods_at,
 )
+from headgate.domain.workloads.pods.completions import advanced
 from headgate.domain.workloads.state import Workload
 
 
