@@ -21,7 +21,7 @@ from headgate.domain.workloads.events import WorkloadDeletionRequested
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import EvictionPolicy, PodSet, Preemptibility, Scheduling
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.partial_eviction import (
+from headgate.domain.workloads.transitions.preemption import (
     oldest_ongoing_eviction,
     ongoing_evictions,
 )

@@ -9,7 +9,7 @@ from headgate.domain.values.message import Message, ObjectReference, message
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import ADMISSION_GATES, PodSet
 from headgate.domain.workloads.state import Workload, phase_of
-from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
+from headgate.domain.workloads.transitions.preemption import oldest_ongoing_eviction
 from tests.simulation.independent_accounting import (
     GPU,
     Accounting,

@@ -33,7 +33,7 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
+from headgate.domain.workloads.transitions.preemption import oldest_ongoing_eviction
 
 
 @dataclass

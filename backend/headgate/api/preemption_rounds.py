@@ -30,7 +30,7 @@ from headgate.domain.rounds.state import (
     reclaims_nominal_quota,
 )
 from headgate.domain.workloads.state import Workload, condition
-from headgate.domain.workloads.transitions.partial_eviction import find_eviction
+from headgate.domain.workloads.transitions.preemption import find_eviction
 
 VictimStage = Literal[
     "Requested", "Acknowledged", "Stalled", "Forced", "Stopping",

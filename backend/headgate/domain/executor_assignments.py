@@ -18,7 +18,7 @@ from headgate.domain.workloads.pods.attempt_pods import (
 from headgate.domain.workloads.pods.completions import runs_all_at_once
 from headgate.domain.workloads.specs import NodeLossPolicy
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted
-from headgate.domain.workloads.transitions.partial_eviction import pods_of_evictions
+from headgate.domain.workloads.transitions.preemption import pods_of_evictions
 
 
 class Rendezvous(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
 from headgate.domain.workloads.predicates import has_quota_reservation, require_reported
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
-from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
+from headgate.domain.workloads.transitions.preemption import ongoing_evictions
 
 QUESTION = "assignments"
 

@@ -19,7 +19,7 @@ from headgate.domain.streams import LOG_STREAM, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.state import Workload, condition, phase_of
-from headgate.domain.workloads.transitions.partial_eviction import (
+from headgate.domain.workloads.transitions.preemption import (
     evicting_pods,
     oldest_ongoing_eviction,
 )

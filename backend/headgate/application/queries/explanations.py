@@ -47,7 +47,7 @@ from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
-from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
+from headgate.domain.workloads.transitions.preemption import evicting_pods
 from headgate.messages.catalogue import summary_of, worded
 from headgate.messages.rendering import IsVisible
 

@@ -44,7 +44,7 @@ from headgate.domain.workloads.preemption_events import (
     WorkloadStopping,
 )
 from headgate.domain.workloads.state import Workload, WorkloadState, authority_of_order
-from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
+from headgate.domain.workloads.transitions.preemption import oldest_ongoing_eviction
 
 COPIED_EVENTS = (
     ProtectionChanged,

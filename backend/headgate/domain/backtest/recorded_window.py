@@ -41,7 +41,7 @@ from headgate.domain.workloads.preemption_events import (
     WorkloadStopping,
 )
 from headgate.domain.workloads.state import Workload, condition
-from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
+from headgate.domain.workloads.transitions.preemption import ongoing_evictions
 
 RESERVED, ADMITTED, EVICTED = 0, 1, 2
 """The transitions that begin a lifecycle phase."""

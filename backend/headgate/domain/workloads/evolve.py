@@ -37,11 +37,11 @@ from headgate.domain.workloads.transitions.eviction import (
     apply_reservation_dropped,
     apply_stopped,
 )
-from headgate.domain.workloads.transitions.partial_eviction import with_layout
 from headgate.domain.workloads.transitions.preemption import (
     apply_eviction_acknowledged,
     apply_eviction_progressed,
     apply_preemption_event,
+    with_layout,
 )
 from headgate.domain.workloads.transitions.retry import apply_pod_event
 

@@ -23,7 +23,7 @@ from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
+from headgate.domain.workloads.transitions.preemption import evicting_pods
 
 PREEMPTION_NOT_ALLOWED = "PreemptionNotAllowed"
 PREEMPTION_DISABLED = message("PreemptionDisabled")

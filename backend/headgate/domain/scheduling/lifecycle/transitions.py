@@ -55,7 +55,7 @@ from headgate.domain.workloads.predicates import (
 from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
 from headgate.domain.workloads.priority import class_value_change
 from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
-from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
+from headgate.domain.workloads.transitions.preemption import ongoing_evictions
 from headgate.domain.workloads.transitions.retry import due_pods
 
 IMMEDIATELY: Instant = 0

@@ -24,7 +24,7 @@ from headgate.domain.values.message import Message, ObjectReference, message
 from headgate.domain.workloads.pods.eviction_units import protection_of_unit
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition, is_condition_true
-from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
+from headgate.domain.workloads.transitions.preemption import evicting_pods
 
 ConfiguredBudgets = Mapping[str, Configured[DisruptionBudgetSpec]]
 

@@ -41,7 +41,7 @@ from headgate.domain.workloads.pods.eviction_units import evicting_pods_admissio
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.partial_eviction import (
+from headgate.domain.workloads.transitions.preemption import (
     can_cancel,
     find_eviction,
     later_ranked_pods,

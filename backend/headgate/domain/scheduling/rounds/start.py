@@ -55,7 +55,7 @@ from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.specs import EvictionPolicy
 from headgate.domain.workloads.state import Workload, condition, is_admitted, is_condition_true
 from headgate.domain.workloads.transitions.eviction import preemptor_reference
-from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
+from headgate.domain.workloads.transitions.preemption import evicting_pods
 
 
 def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:

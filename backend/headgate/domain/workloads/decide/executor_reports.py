@@ -60,7 +60,7 @@ from headgate.domain.workloads.state import (
     is_condition_true,
     phase_of,
 )
-from headgate.domain.workloads.transitions.partial_eviction import (
+from headgate.domain.workloads.transitions.preemption import (
     find_eviction,
     pod_eviction_of,
     shrunk_event,

@@ -49,7 +49,7 @@ from headgate.domain.workloads.pods.completions import (
 )
 from headgate.domain.workloads.predicates import require_reported
 from headgate.domain.workloads.state import Workload, WorkloadState, is_admitted, is_condition_true
-from headgate.domain.workloads.transitions.partial_eviction import pods_of_evictions, shrunk_event
+from headgate.domain.workloads.transitions.preemption import pods_of_evictions, shrunk_event
 
 MAX_RESULT_LENGTH = 4_096
 MAX_MESSAGE_LENGTH = 4_096
