@@ -57,9 +57,8 @@ from headgate.application.ports import Loaded
 from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rejection import Rejection
-from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.streams import stream_of
-from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.values.selectors import LabelSelector, matches_selector
 
 Name = Annotated[str, PathParameter(description="The object's name", max_length=253)]
 

@@ -5,9 +5,8 @@ from collections.abc import Container
 import msgspec
 
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
-from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.values.selectors import LabelSelector, matches_selector
 from headgate.domain.workloads.state import Workload, phase_of
 
 

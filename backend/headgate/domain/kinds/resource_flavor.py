@@ -1,6 +1,6 @@
 """ResourceFlavor: a kind of machine that quota is counted in (topology.md §1.2)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -31,6 +31,11 @@ class ResourceFlavorSpec(msgspec.Struct, frozen=True, kw_only=True):
     node_taints: tuple[Taint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     topology_name: str = ""
+
+
+def node_is_of_flavor(labels: Mapping[str, str], flavor: ResourceFlavorSpec) -> bool:
+    """Whether a node carries every label of the flavor; a missing label compares as empty."""
+    return all(labels.get(key, "") == value for key, value in flavor.node_labels.items())
 
 
 class ResourceFlavorCreated(

@@ -13,12 +13,14 @@ from headgate.domain.kinds.executor_nodes import executors_of_flavor
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.node_constraints import satisfies, untolerated, written
 from headgate.domain.values.capabilities import CONTROLLER
 from headgate.domain.values.message import Message, message
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import (
     NodeSelectorTerm,
+    satisfies,
+    untolerated,
+    written,
 )
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, allowed_flavors
 from headgate.domain.workloads.state import Workload

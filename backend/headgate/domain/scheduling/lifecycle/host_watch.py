@@ -21,7 +21,6 @@ from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_only_topology
 from headgate.domain.scheduling.lifecycle.transitions import IMMEDIATELY
-from headgate.domain.scheduling.node_constraints import untolerated
 from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor
 from headgate.domain.scheduling.placement.host_table import (
     ACTUAL,
@@ -31,7 +30,7 @@ from headgate.domain.scheduling.placement.host_table import (
 )
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.quantities import Requests
-from headgate.domain.values.selectors import Taint
+from headgate.domain.values.selectors import Taint, untolerated
 from headgate.domain.workloads.admission import PodSetAssignment, hosts_of
 from headgate.domain.workloads.events import (
     WorkloadEvent,

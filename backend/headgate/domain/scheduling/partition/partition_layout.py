@@ -6,8 +6,8 @@ share hosts, directly or by others (ADR 0002).
 
 from dataclasses import dataclass
 
+from headgate.domain.kinds.resource_flavor import node_is_of_flavor
 from headgate.domain.object_set import ObjectSet, terminating_objects
-from headgate.domain.scheduling.node_constraints import node_is_of_flavor
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.workloads.state import Workload

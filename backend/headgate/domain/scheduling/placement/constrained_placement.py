@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.scheduling.placement.capacity_cache import (
     RequestShape,
     compute_capacities,
@@ -44,7 +43,7 @@ from headgate.domain.scheduling.placement.placement_context import (
 from headgate.domain.scheduling.placement.search import SearchShortfall
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.values.message import message
-from headgate.domain.values.selectors import SpreadConstraint
+from headgate.domain.values.selectors import SpreadConstraint, matches_selector
 from headgate.domain.workloads.pods.templates import pod_labels
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec, node_is_of_flavor
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
 from headgate.domain.nodes.state import NodeSpec
-from headgate.domain.scheduling.node_constraints import node_is_of_flavor
 from headgate.domain.scheduling.placement.host_table import (
     Bools,
     DomainId,

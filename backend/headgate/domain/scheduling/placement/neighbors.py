@@ -14,7 +14,6 @@ import msgspec
 import numpy as np
 
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.scheduling.node_constraints import NamespaceLabels, term_selects
 from headgate.domain.scheduling.placement.host_table import (
     EMPTY,
     VIEWS,
@@ -24,7 +23,7 @@ from headgate.domain.scheduling.placement.host_table import (
     host_name,
 )
 from headgate.domain.values.quantities import Requests
-from headgate.domain.values.selectors import PodConstraints, PodTerm
+from headgate.domain.values.selectors import NamespaceLabels, PodConstraints, PodTerm, term_selects
 from headgate.domain.workloads.pods.templates import pod_labels
 from headgate.domain.workloads.specs import PodSet
 

@@ -18,12 +18,11 @@ from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.nodes.state import NodeSpec
-from headgate.domain.scheduling.node_constraints import matches_node, untolerated, written
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import PODS, Bools, HostTable, Ints, leaf_id
 from headgate.domain.scheduling.placement.neighbors import Neighbors
 from headgate.domain.values.quantities import Requests
-from headgate.domain.values.selectors import NodeSelectorTerm
+from headgate.domain.values.selectors import NodeSelectorTerm, matches_node, untolerated, written
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
 from headgate.domain.workloads.explanation import ExclusionCause
 from headgate.domain.workloads.specs import PodSet, Scheduling

@@ -13,7 +13,6 @@ import msgspec
 
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
-from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.scheduling.preemption.request import (
     RECLAIM_SCOPES,
     Candidate,
@@ -21,6 +20,7 @@ from headgate.domain.scheduling.preemption.request import (
     placed_pods,
 )
 from headgate.domain.values.message import Message, ObjectReference, message
+from headgate.domain.values.selectors import matches_selector
 from headgate.domain.workloads.pods.eviction_units import protection_of_unit
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition, is_condition_true

@@ -11,10 +11,9 @@ from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.queue_activity import inactive_reasons, stopped_message
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
-from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.values.selectors import LabelSelector, matches_selector
 from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds, pod_limit_violations
 from headgate.domain.workloads.state import Workload, is_admitted
 
