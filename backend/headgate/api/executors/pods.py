@@ -14,7 +14,7 @@ from litestar.response import Stream
 from headgate.adapters.manifests.fields import rfc3339
 from headgate.adapters.manifests.workload import rendered_owner, rendered_updates
 from headgate.api.answers import Answer, answer, response
-from headgate.api.bodies import Free, Position, Schema
+from headgate.api.bodies import Position, Schema
 from headgate.api.callers import STREAMED, Caller, is_still_authorized, origin_of, services_of
 from headgate.api.executors.assignment_feed import (
     STREAM_DESCRIPTION,
@@ -27,10 +27,16 @@ from headgate.api.executors.assignment_feed import (
 from headgate.api.executors.orphans import OrphanedPodView, orphans_of
 from headgate.api.executors.protocol import REPORTS, Epoch, Name, required_epoch
 from headgate.api.executors.schemas import (
+    AssignedPod,
+    AssignedPodSet,
+    ExecutorItem,
+    PodIndices,
     PodReportBatch,
     PodReportBody,
     PodReportResult,
     PodReportResults,
+    RendezvousView,
+    StopOrder,
 )
 from headgate.api.parameters import (
     PRESENT_ONLY,
@@ -58,76 +64,10 @@ from headgate.domain.executor_assignments import (
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.index_ranges import ranges_of, text_of_ranges
 from headgate.domain.workloads.commands import PodReport
-from headgate.domain.workloads.specs import NodeLossPolicy
 from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from headgate.messages.catalogue import worded
 from headgate.messages.rendering import IsVisible
-
-
-class RendezvousView(Schema, kw_only=True, frozen=True):
-    """The node of rank 0, and a port there; 0 while all are in use, and then a gang waits."""
-
-    host: str
-    port: int
-
-
-class AssignedPod(Schema, kw_only=True, frozen=True):
-    """One pod of the executor; `node` is empty where the executor chooses one of its nodes."""
-
-    index: int
-    rank: int
-    run: int
-    node: str
-
-
-class AssignedPodSet(Schema, kw_only=True, frozen=True):
-    """The pods of one set that are the executor's, and their template."""
-
-    name: str
-    template: Free
-    pods: list[AssignedPod]
-
-
-class PodIndices(Schema, kw_only=True, frozen=True):
-    """Pods of one set, as ranges of indices: `0-4,7`."""
-
-    pod_set: str
-    indices: str
-
-
-class StopOrder(Schema, kw_only=True, frozen=True):
-    """An order to stop pods; without a deadline after their grace period.
-
-    `pods` is given where the order concerns some pods alone.
-    """
-
-    id: str
-    reason: str
-    message: str
-    deadline: str | None = None
-    preemptor: str | None = None
-    handler: str | None = None
-    pods: list[PodIndices] = []
-
-
-class ExecutorItem(Schema, kw_only=True, frozen=True):
-    """A workload as one executor is to run or stop it."""
-
-    workload: str
-    uid: str
-    attempt: int
-    owner: Owner | None = None
-    annotations: dict[str, str] = {}
-    node_loss_policy: NodeLossPolicy
-    world_size: int | None = None
-    rendezvous: RendezvousView | None = None
-    hosts: list[str]
-    pod_sets: list[AssignedPodSet]
-    pod_set_updates: list[PodSetUpdate] = []
-    eviction: StopOrder | None = None
-    stop: StopOrder | None = None
-    pod_evictions: list[StopOrder] = []
 
 
 class ExecutorItemPage(Schema, kw_only=True, frozen=True):

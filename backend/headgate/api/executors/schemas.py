@@ -6,6 +6,7 @@ import msgspec
 
 from headgate.api.bodies import (
     AnnotationText,
+    Free,
     Position,
     Problem,
     RequestBody,
@@ -25,7 +26,7 @@ from headgate.api.workloads.schemas import (
     UnhealthyNode,
 )
 from headgate.domain.workloads.events import PodReportType
-from headgate.domain.workloads.specs import PodReason
+from headgate.domain.workloads.specs import NodeLossPolicy, PodReason
 from headgate.domain.workloads.state import Phase
 
 Attempt = (
@@ -278,3 +279,68 @@ class PodReportResults(Schema, kw_only=True, frozen=True):
 
     position: Position
     outcomes: list[PodReportResult]
+
+
+class RendezvousView(Schema, kw_only=True, frozen=True):
+    """The node of rank 0, and a port there; 0 while all are in use, and then a gang waits."""
+
+    host: str
+    port: int
+
+
+class AssignedPod(Schema, kw_only=True, frozen=True):
+    """One pod of the executor; `node` is empty where the executor chooses one of its nodes."""
+
+    index: int
+    rank: int
+    run: int
+    node: str
+
+
+class AssignedPodSet(Schema, kw_only=True, frozen=True):
+    """The pods of one set that are the executor's, and their template."""
+
+    name: str
+    template: Free
+    pods: list[AssignedPod]
+
+
+class PodIndices(Schema, kw_only=True, frozen=True):
+    """Pods of one set, as ranges of indices: `0-4,7`."""
+
+    pod_set: str
+    indices: str
+
+
+class StopOrder(Schema, kw_only=True, frozen=True):
+    """An order to stop pods; without a deadline after their grace period.
+
+    `pods` is given where the order concerns some pods alone.
+    """
+
+    id: str
+    reason: str
+    message: str
+    deadline: str | None = None
+    preemptor: str | None = None
+    handler: str | None = None
+    pods: list[PodIndices] = []
+
+
+class ExecutorItem(Schema, kw_only=True, frozen=True):
+    """A workload as one executor is to run or stop it."""
+
+    workload: str
+    uid: str
+    attempt: int
+    owner: Owner | None = None
+    annotations: dict[str, str] = {}
+    node_loss_policy: NodeLossPolicy
+    world_size: int | None = None
+    rendezvous: RendezvousView | None = None
+    hosts: list[str]
+    pod_sets: list[AssignedPodSet]
+    pod_set_updates: list[PodSetUpdate] = []
+    eviction: StopOrder | None = None
+    stop: StopOrder | None = None
+    pod_evictions: list[StopOrder] = []
