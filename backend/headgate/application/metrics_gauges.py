@@ -30,7 +30,7 @@ from headgate.domain.scheduling.queueing.local_queue_usage import with_penalties
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.values.quantities import FlavorUsage, Requests, added
-from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
+from headgate.domain.workloads.admission import needed_pod_sets
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 

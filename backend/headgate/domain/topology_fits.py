@@ -21,7 +21,7 @@ from headgate.domain.scheduling.placement.placement_context import PlacementCont
 from headgate.domain.scheduling.placement.replacement import added_pods
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
+from headgate.domain.workloads.admission import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet, replaced_key
 from headgate.domain.workloads.state import Workload
 

@@ -11,7 +11,7 @@ from headgate.domain.scheduling.flavors.eligibility import flavor_options, optio
 from headgate.domain.scheduling.quota.usage import Oracle, QuotaView, add_usage, borrowing_level
 from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
+from headgate.domain.workloads.admission import needed_pod_sets
 from headgate.domain.workloads.specs import ALLOWED_FLAVORS, ELASTIC, REPLACES, PodSet
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case

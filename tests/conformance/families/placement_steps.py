@@ -44,8 +44,12 @@ from headgate.domain.scheduling.placement.placement_context import (
 )
 from headgate.domain.scheduling.placement.search import search_request
 from headgate.domain.values.message import Message
-from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
-from headgate.domain.workloads.pods.trimmed_assignments import pod_count, trimmed_to
+from headgate.domain.workloads.admission import (
+    TopologyAssignment,
+    TopologyDomain,
+    pod_count,
+    trimmed_to,
+)
 from tests.conformance.cases import Case
 from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family

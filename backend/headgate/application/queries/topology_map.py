@@ -16,7 +16,7 @@ from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor, leaf_path
 from headgate.domain.scheduling.placement.host_table import PODS, host_name, is_schedulable
 from headgate.domain.values.quantities import Requests, added, scaled
-from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
+from headgate.domain.workloads.admission import needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 

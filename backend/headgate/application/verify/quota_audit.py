@@ -6,9 +6,8 @@ from headgate.application.verify.configuration_audit import ConfigurationAudit
 from headgate.application.verify.findings import Findings
 from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage
-from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import Admission, has_ended, needed_admission
 from headgate.domain.workloads.pods.eviction_units import without_pods
-from headgate.domain.workloads.pods.trimmed_assignments import has_ended, needed_admission
 from headgate.domain.workloads.preemption_events import WorkloadShrunk
 from headgate.domain.workloads.specs import WorkloadSpec
 

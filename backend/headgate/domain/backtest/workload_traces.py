@@ -13,7 +13,7 @@ from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import Admission, needed_admission
 from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadAdmitted,
@@ -26,7 +26,6 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
     WorkloadSubmitted,
 )
-from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption_events import WorkloadShrunk
 from headgate.domain.workloads.state import Workload, is_admitted

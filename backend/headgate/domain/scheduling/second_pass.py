@@ -32,7 +32,9 @@ from headgate.domain.workloads.admission import (
     PodSetAssignment,
     TopologyAssignment,
     awaits_topology,
+    has_ended,
     hosts_of,
+    needed_admission,
 )
 from headgate.domain.workloads.events import (
     ReservationDropped,
@@ -40,7 +42,6 @@ from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadPlaced,
 )
-from headgate.domain.workloads.pods.trimmed_assignments import has_ended, needed_admission
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks

@@ -1,10 +1,19 @@
-"""A workload's quota reservation: flavors, amounts, hosts (queueing.md §1.7, topology.md §1.5)."""
+"""A workload's quota reservation: flavors, amounts, hosts, and its trimming to fewer pods.
 
+What an admission holds is in queueing.md §1.7 and topology.md §1.5. It is trimmed after a
+scale-down, a partial eviction, or where pods are reclaimable: the last pods in rank order are
+removed first (topology.md §2, Elastic). Reclaimable pods ended and are not started again, so that
+their quota is free (queueing.md §3.3); pods in topology slices are needed by whole slices.
+"""
+
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.specs import PodSet
 
 
 class TopologyDomain(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -64,3 +73,147 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     cluster_queue: str
     pod_set_assignments: tuple[PodSetAssignment, ...]
+
+
+def pod_count(assignment: TopologyAssignment) -> int:
+    """The number of pods in a topology assignment."""
+    return sum(domain.count for domain in assignment.domains)
+
+
+def trimmed_to(assignment: TopologyAssignment, count: int) -> TopologyAssignment:
+    """The first `count` pods of the assignment in rank order; itself if it has no more.
+
+    Where the count is a number of whole slices, every remaining domain holds whole slices.
+    """
+    if pod_count(assignment) <= count:
+        return assignment
+    return replace(assignment, domains=tuple(_first(assignment.domains, count)))
+
+
+def without_ranks(assignment: TopologyAssignment, count: int, later: int) -> TopologyAssignment:
+    """The assignment without the `count` pods ranked before its last `later` ones."""
+    if count <= 0:
+        return assignment
+    head = trimmed_to(assignment, max(0, pod_count(assignment) - later - count))
+    tail = tuple(_last(assignment.domains, later))
+    return replace(assignment, domains=_joined(head.domains, tail))
+
+
+def trimmed_admission(admission: Admission, pod_sets: tuple[PodSet, ...]) -> Admission:
+    """The admission with topology assignments for no more pods than the pod sets have.
+
+    Counts and usage stay as admitted: what is needed of them follows from the pod sets. Returns the
+    same object if nothing is trimmed.
+    """
+    counts = {pod_set.name: pod_set.count for pod_set in pod_sets}
+    given = tuple(_cut(assigned, counts) for assigned in admission.pod_set_assignments)
+    return admission if given == admission.pod_set_assignments else _with_pod_sets(admission, given)
+
+
+def _first(domains: tuple[TopologyDomain, ...], count: int) -> Iterator[TopologyDomain]:
+    left = count
+    for domain in domains:
+        if left <= 0:
+            return
+        yield replace(domain, count=min(domain.count, left))
+        left -= domain.count
+
+
+def _last(domains: tuple[TopologyDomain, ...], count: int) -> Iterator[TopologyDomain]:
+    skipped = sum(domain.count for domain in domains) - count
+    for domain in domains:
+        left = domain.count - max(0, skipped)
+        skipped -= domain.count
+        if left > 0:
+            yield replace(domain, count=left)
+
+
+def _joined(
+    head: tuple[TopologyDomain, ...], tail: tuple[TopologyDomain, ...]
+) -> tuple[TopologyDomain, ...]:
+    """The domains of both, where a domain that ends one and begins the other is listed once."""
+    if not (head and tail and head[-1].values == tail[0].values):
+        return (*head, *tail)
+    both = replace(head[-1], count=head[-1].count + tail[0].count)
+    return (*head[:-1], both, *tail[1:])
+
+
+def _cut(given: PodSetAssignment, counts: Mapping[str, int]) -> PodSetAssignment:
+    known = given.topology_assignment
+    if known is None:
+        return given
+    cut = trimmed_to(known, counts.get(given.name, given.count))
+    return given if cut is known else replace(given, topology_assignment=cut)
+
+
+def _with_pod_sets(admission: Admission, given: tuple[PodSetAssignment, ...]) -> Admission:
+    return replace(admission, pod_set_assignments=given)
+
+
+Reclaimable = Mapping[str, int]
+"""The number of reclaimable pods by pod set."""
+
+
+def needed_pod_sets(pod_sets: tuple[PodSet, ...], reclaimable: Reclaimable) -> tuple[PodSet, ...]:
+    """The pod sets without reclaimable pods; a minCount is lowered to the remaining count."""
+    if not reclaimable:
+        return pod_sets
+    return tuple(_needed(pod_set, reclaimable) for pod_set in pod_sets)
+
+
+def needed_admission(
+    admission: Admission, pod_sets: tuple[PodSet, ...], reclaimable: Reclaimable
+) -> Admission:
+    """The admission with counts and usage of the pods still needed.
+
+    Pods that a scale-down removed are not needed either. A topology assignment stays until all pods
+    of its pod set have ended: which of them have ended is not known (Kueue #15219).
+    """
+    sets = {pod_set.name: pod_set for pod_set in pod_sets}
+    counts = {name: _needed_count(pod_set, reclaimable) for name, pod_set in sets.items()}
+    if all(counts.get(a.name, a.count) >= a.count for a in admission.pod_set_assignments):
+        return admission
+    given = tuple(
+        _without_hosts(needed)
+        if has_ended(sets.get(needed.name), assigned, reclaimable)
+        else needed
+        for assigned in admission.pod_set_assignments
+        for needed in (_with_needed_count(assigned, counts.get(assigned.name, assigned.count)),)
+    )
+    return replace(admission, pod_set_assignments=given)
+
+
+def has_ended(pod_set: PodSet | None, given: PodSetAssignment, reclaimable: Reclaimable) -> bool:
+    """Whether all pods of a pod set have ended, as many as it has and as were admitted."""
+    if pod_set is None or pod_set.name not in reclaimable:
+        return False
+    return reclaimable[pod_set.name] >= max(pod_set.count, given.count)
+
+
+def _without_hosts(given: PodSetAssignment) -> PodSetAssignment:
+    return replace(given, topology_assignment=None)
+
+
+def _needed(pod_set: PodSet, reclaimable: Reclaimable) -> PodSet:
+    count = _needed_count(pod_set, reclaimable)
+    least = None if pod_set.min_count is None else min(pod_set.min_count, count)
+    return replace(pod_set, count=count, min_count=least)
+
+
+def _needed_count(pod_set: PodSet, reclaimable: Reclaimable) -> int:
+    if pod_set.name not in reclaimable:
+        return pod_set.count
+    left = max(0, pod_set.count - reclaimable[pod_set.name])
+    layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
+    size = max(1, layers[0].size) if layers else 1
+    return min(pod_set.count, -(-left // size) * size)
+
+
+def _with_needed_count(given: PodSetAssignment, needed: int) -> PodSetAssignment:
+    if needed >= given.count:
+        return given
+    usage: Requests = {
+        resource: amount // given.count * needed
+        for resource, amount in given.resource_usage.items()
+    }
+    return replace(given, count=needed, resource_usage=usage)

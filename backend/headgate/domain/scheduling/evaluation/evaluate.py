@@ -20,8 +20,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, EMPTY, PROJECTED
 from headgate.domain.scheduling.preemption.capacity_view import charge_fits
 from headgate.domain.scheduling.results import Mode
-from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
+from headgate.domain.workloads.admission import Admission, needed_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 

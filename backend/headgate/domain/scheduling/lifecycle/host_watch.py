@@ -31,13 +31,17 @@ from headgate.domain.scheduling.placement.host_table import (
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import Taint, untolerated
-from headgate.domain.workloads.admission import PodSetAssignment, hosts_of
+from headgate.domain.workloads.admission import (
+    PodSetAssignment,
+    has_ended,
+    hosts_of,
+    needed_admission,
+)
 from headgate.domain.workloads.events import (
     WorkloadEvent,
     WorkloadHostsFailed,
     WorkloadHostsRecovered,
 )
-from headgate.domain.workloads.pods.trimmed_assignments import has_ended, needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import NodeLossPolicy, PodSet
 from headgate.domain.workloads.state import Workload

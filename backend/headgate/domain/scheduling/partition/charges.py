@@ -24,7 +24,7 @@ from headgate.domain.scheduling.placement.placement_context import single_pod_re
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
 from headgate.domain.scheduling.quota.usage import QuotaUsage, add_usage, empty_usage, remove_usage
 from headgate.domain.values.quantities import FlavorResource, Requests
-from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import Admission, needed_admission
 from headgate.domain.workloads.pods.eviction_units import (
     EvictionUnit,
     eviction_units,
@@ -33,7 +33,6 @@ from headgate.domain.workloads.pods.eviction_units import (
     protection_of_unit,
     without_evicting_pods,
 )
-from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
 from headgate.domain.workloads.predicates import (
     has_quota_reservation,
     has_released_quota,

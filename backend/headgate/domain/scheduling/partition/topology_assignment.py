@@ -22,8 +22,12 @@ from headgate.domain.scheduling.placement.place import PlacementFailure, place_p
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.replacement import RunningPods, place_scale_up
 from headgate.domain.scheduling.queueing.queue_checks import namespace_labels
-from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
-from headgate.domain.workloads.pods.trimmed_assignments import trimmed_to
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    TopologyAssignment,
+    trimmed_to,
+)
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 

@@ -39,8 +39,7 @@ from headgate.domain.scheduling.placement.placement_context import (
 )
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.values.message import message
-from headgate.domain.workloads.admission import TopologyAssignment
-from headgate.domain.workloads.pods.trimmed_assignments import pod_count, trimmed_to
+from headgate.domain.workloads.admission import TopologyAssignment, pod_count, trimmed_to
 from headgate.domain.workloads.specs import PodSet, SliceLayer, TopologyRequest
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.quantities import Requests, added
-from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
+from headgate.domain.workloads.admission import needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, is_admitted
 

@@ -13,8 +13,8 @@ from headgate.domain.scheduling.queueing.queue_checks import (
 )
 from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD
 from headgate.domain.values.selectors import PodConstraints
+from headgate.domain.workloads.admission import needed_pod_sets
 from headgate.domain.workloads.pods.templates import pod_labels
-from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
 from headgate.domain.workloads.predicates import (
     closed_preemption_gates,
     has_admission_gates,

@@ -16,6 +16,7 @@ from headgate.domain.kinds.registry import SUBMITTED_AS
 from headgate.domain.rejection import AlreadyExists, IllegalNow
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import workload_reference
+from headgate.domain.workloads.admission import trimmed_admission
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ActivateWorkload,
@@ -74,7 +75,6 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.trimmed_assignments import trimmed_admission
 from headgate.domain.workloads.predicates import (
     has_quota_reservation,
     is_evicting,

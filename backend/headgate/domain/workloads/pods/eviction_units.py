@@ -18,8 +18,6 @@ from headgate.domain.workloads.admission import (
     Admission,
     PodSetAssignment,
     TopologyDomain,
-)
-from headgate.domain.workloads.pods.trimmed_assignments import (
     needed_admission,
     pod_count,
     trimmed_to,

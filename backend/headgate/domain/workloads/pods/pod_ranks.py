@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from headgate.domain.rejection import InvalidObject, NotFound, child
 from headgate.domain.values.index_ranges import MAX_INDEX_DIGITS
 from headgate.domain.values.message import workload_reference
-from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
-from headgate.domain.workloads.pods.trimmed_assignments import pod_count
+from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment, pod_count
 from headgate.domain.workloads.specs import PodIndex, PodSet
 from headgate.domain.workloads.state import Workload
 
