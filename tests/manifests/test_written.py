@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.adapters.manifests.codec import Extras
-from headgate.adapters.manifests.parse import Desired, parse_value
+from headgate.adapters.manifests.parse import SERVER_OWNED, Desired, parse_value, written_body
 from headgate.adapters.manifests.registry import CODECS_BY_NAME
 from headgate.adapters.manifests.render import render, render_written
-from headgate.adapters.manifests.written import SERVER_OWNED, written_body
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.object_commands import Create
 from headgate.domain.kinds.registry import KINDS_BY_NAME

@@ -15,7 +15,6 @@ from headgate.adapters.manifests.metadata import ManifestKind, Metadata, read_me
 from headgate.adapters.manifests.pods import PodGroup, grouped, read_pod_group, read_pods
 from headgate.adapters.manifests.registry import CODECS_BY_NAME, read_kind
 from headgate.adapters.manifests.workload import read_workload
-from headgate.adapters.manifests.written import written_body
 from headgate.application.cooperative import stop_if_cancelled
 from headgate.domain.field_rules import (
     broken_rule_of_name,
@@ -33,6 +32,22 @@ from headgate.domain.rejection import (
     violation,
 )
 from headgate.domain.workloads.decide.spec_rules import workload_violations
+
+SERVER_OWNED = (
+    "annotations",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "labels",
+    "managedFields",
+    "name",
+    "namespace",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+"""Fields of `metadata` that are shown as the server knows them, whatever was written."""
 
 
 class Desired(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,6 +219,26 @@ def _written(kind: ManifestKind, manifest: dict[str, Any]) -> bytes:
     if codec is None or manifest["apiVersion"] in codec.versions_at_root:
         return b""
     return written_body(manifest)
+
+
+def written_body(manifest: dict[str, Any]) -> bytes:
+    """What is kept of a manifest: canonical JSON, the keys in the order they were written in.
+
+    Kept is everything but what the server owns: quantities, the order of keys and allowed fields
+    that nothing reads stay as they were. Name, namespace, labels and annotations are in the event
+    to the letter, and so are not repeated: objects that differ in nothing else are kept once.
+    """
+    metadata = {
+        name: value
+        for name, value in (manifest.get("metadata") or {}).items()
+        if name not in SERVER_OWNED
+    }
+    kept = {
+        name: metadata if name == "metadata" else value
+        for name, value in manifest.items()
+        if name != "status"
+    }
+    return msgspec.json.encode(kept)
 
 
 def _is_job(kind: ManifestKind) -> bool:

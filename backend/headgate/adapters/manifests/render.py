@@ -1,4 +1,4 @@
-"""States as manifests: Kueue's shape, canonical quantities, status and conditions."""
+"""States as manifests: in Kueue's shape with status, or as their authors wrote them."""
 
 from functools import lru_cache
 from typing import Any, Literal
@@ -11,13 +11,14 @@ from headgate.adapters.manifests.parse import Desired, parse_value
 from headgate.adapters.manifests.registry import CODECS_BY_NAME, version_written
 from headgate.adapters.manifests.topology_requests import in_domains
 from headgate.adapters.manifests.workload import workload_body
-from headgate.adapters.manifests.written import as_written
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.workloads.state import Workload
 
 KueueVersion = Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"]
 V1BETA2: KueueVersion = "kueue.x-k8s.io/v1beta2"
 V1BETA1: KueueVersion = "kueue.x-k8s.io/v1beta1"
+_HEAD = ("apiVersion", "kind", "metadata")
+_GONE = object()
 
 
 def render(
@@ -48,7 +49,7 @@ def render_written(
     is_other_version = written.get("apiVersion") != rendered["apiVersion"]
     if is_other_version and any(defaulted[name] != rendered.get(name) for name in defaulted):
         return rendered
-    return as_written(written, defaulted, rendered)
+    return _as_written(written, defaulted, rendered)
 
 
 @lru_cache(maxsize=1_024)
@@ -68,6 +69,53 @@ def _read_again(
     )
     body_read = CODECS_BY_NAME[kind].render(state, Extras())
     return written, {part: value for part, value in body_read.items() if part != "status"}
+
+
+def _as_written(
+    written: dict[str, Any], read: dict[str, Any], rendered: dict[str, Any]
+) -> dict[str, Any]:
+    """The object as written, with the server's metadata and status.
+
+    `read` is what was written as the server reads it, `rendered` the object as it stands, both with
+    every default. Where the two differ the object has changed since it was written (a queue was
+    stopped, a node has reported), and the present value is shown.
+    """
+    shown: dict[str, Any] = {}
+    for name, value in written.items():
+        if name == "metadata":
+            shown[name] = {**rendered["metadata"], **value}
+        elif name in _HEAD:
+            shown[name] = value
+        else:
+            shown[name] = _with_changes(value, read.get(name), rendered.get(name))
+    shown |= {
+        name: value
+        for name, value in rendered.items()
+        if name not in {*written, "status"} and value != read.get(name)
+    }
+    if "status" in rendered:
+        shown["status"] = rendered["status"]
+    return {name: value for name, value in shown.items() if value is not _GONE}
+
+
+def _with_changes(written: Any, read: Any, present: Any) -> Any:
+    """What was written, with the present value of every field that has changed since."""
+    if read == present:
+        return written
+    if present is None:
+        return _GONE
+    if not (isinstance(written, dict) and isinstance(read, dict) and isinstance(present, dict)):
+        return present
+    shown = {
+        name: _with_changes(value, read.get(name), present.get(name))
+        for name, value in written.items()
+    }
+    shown |= {
+        name: value
+        for name, value in present.items()
+        if name not in written and value != read.get(name)
+    }
+    return {name: value for name, value in shown.items() if value is not _GONE}
 
 
 CLASS_SOURCES = {
