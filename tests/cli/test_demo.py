@@ -3,8 +3,8 @@
 import pytest
 
 from headgate.adapters.system.clocks_and_randomness import seeded
-from headgate.cli.demo.driver import review, serve_check
-from headgate.cli.demo.objects import (
+from headgate.cli.demo import review, serve_check
+from headgate.cli.demo_objects import (
     CHECK,
     CLASSES,
     TEAMS,

@@ -315,7 +315,7 @@ def agent_program(url: str, token: str, environment: Mapping[str, str], logs: Pa
 
 def demo_program(url: str, token: str, environment: Mapping[str, str], logs: Path) -> Program:
     """Returns the demo, a client that loads a small cluster and submits workloads."""
-    command = (sys.executable, "-m", "headgate.cli.demo.driver")
+    command = (sys.executable, "-m", "headgate.cli.demo")
     client = {**environment, "HEADGATE_URL": url, "HEADGATE_TOKEN": token}
     return Program(DEMO, command, client, logs / "demo.log")
 

@@ -1,6 +1,6 @@
 """The demo: submits workloads, runs a simulated executor, stages incidents and cleans up.
 
-`python -m headgate.cli.demo.driver` runs it against the server of HEADGATE_URL.
+`python -m headgate.cli.demo` runs it against the server of HEADGATE_URL.
 """
 
 import threading
@@ -11,7 +11,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from headgate.adapters.system.clocks_and_randomness import seeded
-from headgate.cli.demo.objects import (
+from headgate.cli.demo_objects import (
     CHECK,
     DEMO_WORKLOADS,
     HANDLER,

@@ -1,1 +1,0 @@
-"""Demo data: a small cluster with workloads, a simulated executor and incidents."""
