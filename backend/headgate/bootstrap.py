@@ -48,7 +48,7 @@ from headgate.application.live_state import LiveState
 from headgate.application.maintenance import MaintenanceSchedule, MaintenanceTask
 from headgate.application.pod_log_store import LogStore, remove_old_logs
 from headgate.application.projections.followers import FollowerRunner
-from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
+from headgate.application.run_partition import Budget, Scheduler
 from headgate.application.snapshot_store import CACHE_NAME
 from headgate.application.uploads import UploadStore, remove_old_uploads
 from headgate.domain.object_set import ObjectSet

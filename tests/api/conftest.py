@@ -9,7 +9,7 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from headgate.api.app import application_services, connect, routes_only
-from headgate.application.scheduling_loop.run_partition import run_partition, sync_partitions
+from headgate.application.run_partition import run_partition, sync_partitions
 from headgate.bootstrap import Platform, open_platform
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api, workload

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headgate.application.access.redaction import WITHHELD_DIAGNOSTIC
-from headgate.application.scheduling_loop.cycles import CycleRecord
+from headgate.application.scheduling_cycles import CycleRecord
 from headgate.bootstrap import Platform
 from tests.api.callers import Api
 from tests.api.test_isolation import SECRET_NAME, A, B, apply_the_configuration, placed

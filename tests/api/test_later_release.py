@@ -12,7 +12,7 @@ from headgate.adapters.postgres.maintenance import alembic_config, migrate
 from headgate.api.app import app_over, application_services
 from headgate.application.failures import MigrationRefused, ReleaseTooOld
 from headgate.application.ports import Appended, NewEvent, Unavailable
-from headgate.application.scheduling_loop.run_partition import run_partition
+from headgate.application.run_partition import run_partition
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import Platform, open_platform
 from headgate.domain.recorded_event import EventIgnored

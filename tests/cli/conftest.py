@@ -14,7 +14,7 @@ from granian.server.embed import Server
 from litestar import Litestar
 
 from headgate.api.app import application_services, connect, routes_only
-from headgate.application.scheduling_loop.run_partition import idle_seconds, sweep
+from headgate.application.run_partition import idle_seconds, sweep
 from headgate.bootstrap import open_platform
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection

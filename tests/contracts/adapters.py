@@ -34,7 +34,7 @@ from headgate.application.access.identity import Tokens
 from headgate.application.backtest_jobs import BacktestStore
 from headgate.application.ports import Partitions, ReadModels, Tail
 from headgate.application.projections.followers import Followers
-from headgate.application.scheduling_loop.cycles import CycleStore
+from headgate.application.scheduling_cycles import CycleStore
 from headgate.application.snapshot_store import StateCache
 from headgate.application.verify.verify import ChainedLog
 from headgate.event_log.chain import LogPoint

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from headgate.application.scheduling_loop.cycles import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.scheduling_cycles import CycleQuery, CycleRecord, CycleTiming
 from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
 from tests.contracts.adapters import Adapters
 

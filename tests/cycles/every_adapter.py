@@ -14,7 +14,7 @@ from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.historical_states import HistoricalStates
 from headgate.application.ports import EventLog
 from headgate.application.queries.cycles import rerun_cycle
-from headgate.application.scheduling_loop.cycles import CycleQuery, CycleRecord, CycleStore
+from headgate.application.scheduling_cycles import CycleQuery, CycleRecord, CycleStore
 from headgate.domain.recorded_event import RecordedEvent
 from tests.contracts.adapters import on_postgres
 

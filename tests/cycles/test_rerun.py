@@ -10,7 +10,7 @@ import pytest
 from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.historical_states import HistoricalStates
 from headgate.application.queries.cycles import rerun_cycle
-from headgate.application.scheduling_loop.cycles import CycleRecord
+from headgate.application.scheduling_cycles import CycleRecord
 from tests.hypothesis_profiles import examples
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster

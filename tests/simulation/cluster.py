@@ -12,14 +12,14 @@ from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.commands.append_unit import unit_of
 from headgate.application.live_state import LiveState, SnapshotRule, recover_from_rewind
 from headgate.application.ports import Appended, AppendUnit, NewEvent, Unavailable
-from headgate.application.scheduling_loop.cycles import CycleRecord
-from headgate.application.scheduling_loop.run_partition import (
+from headgate.application.run_partition import (
     Backoff,
     Budget,
     Scheduler,
     run_partition,
     sync_lost_partitions,
 )
+from headgate.application.scheduling_cycles import CycleRecord
 from headgate.domain.recorded_event import DomainEvent, EventIgnored, EventMetadata
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.cycle_context import Decision

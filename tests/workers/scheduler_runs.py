@@ -4,7 +4,7 @@ import time
 from itertools import count
 
 from headgate.application.live_state import LiveState
-from headgate.application.scheduling_loop.run_partition import (
+from headgate.application.run_partition import (
     Budget,
     PartitionRun,
     Scheduler,

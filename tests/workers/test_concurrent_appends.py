@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import count
 
-from headgate.application.scheduling_loop.run_partition import PartitionRun
+from headgate.application.run_partition import PartitionRun
 from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.workloads.events import WorkloadHeld, WorkloadPodsReady

@@ -9,7 +9,7 @@ from headgate.adapters.postgres.maintenance import PostgresMaintenance
 from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
 from headgate.application import maintenance
 from headgate.application.maintenance import MaintenanceSchedule
-from headgate.application.scheduling_loop.cycles import CycleQuery
+from headgate.application.scheduling_cycles import CycleQuery
 from headgate_workers.schedule import MAINTENANCE_TASKS
 from tests.contracts.test_backtest_store import ended, job
 from tests.contracts.test_cycle_store import record

@@ -7,7 +7,7 @@ import pytest
 
 from headgate.application.live_state import LiveState, SnapshotRule, recover_from_rewind
 from headgate.application.ports import Unavailable
-from headgate.application.scheduling_loop.run_partition import Budget, PartitionRun, idle_seconds
+from headgate.application.run_partition import Budget, PartitionRun, idle_seconds
 from headgate.domain.workloads.state import is_admitted
 from headgate.event_log.chain import PastLost
 from tests.contracts.adapters import Adapters, in_memory

@@ -2,7 +2,7 @@
 
 from headgate.application.live_state import recover_from_rewind
 from headgate.application.projections.followers import FollowerRunner
-from headgate.application.scheduling_loop.run_partition import Scheduler, idle_seconds, sweep
+from headgate.application.run_partition import Scheduler, idle_seconds, sweep
 from headgate.event_log.chain import PastLost
 from headgate_workers.ticker import Ticker, TickerCallbacks
 

@@ -20,7 +20,7 @@ from headgate.application.pod_log_store import LogStore
 from headgate.application.ports import EventLog, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
-from headgate.application.scheduling_loop.cycles import CycleStore
+from headgate.application.scheduling_cycles import CycleStore
 from headgate.application.uploads import UploadStore
 
 BUSY_READING = "ReadsOverloaded"

@@ -6,7 +6,7 @@ from threading import Lock
 from prometheus_client import CollectorRegistry, Histogram, Metric
 
 from headgate.application.metrics_counters import CLUSTER_QUEUE_LABELS, gauge
-from headgate.application.scheduling_loop.cycles import CycleStore, CycleTiming
+from headgate.application.scheduling_cycles import CycleStore, CycleTiming
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rounds.state import is_open
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant

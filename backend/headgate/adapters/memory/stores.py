@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.application.access.identity import ServiceAccount, Token
 from headgate.application.backtest_jobs import UNFINISHED, Backtest, ClaimedBacktest
-from headgate.application.scheduling_loop.cycles import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.scheduling_cycles import CycleQuery, CycleRecord, CycleTiming
 from headgate.application.snapshot_store import NO_PARTS, Parts
 from headgate.domain.values.instants import Instant
 

@@ -14,7 +14,7 @@ from headgate.adapters.postgres.connections import Connection, Pool, connection_
 from headgate.application.access.identity import ServiceAccount, Token
 from headgate.application.access.rights import Grant
 from headgate.application.backtest_jobs import Backtest, ClaimedBacktest
-from headgate.application.scheduling_loop.cycles import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.scheduling_cycles import CycleQuery, CycleRecord, CycleTiming
 from headgate.application.snapshot_store import NO_PARTS, Parts
 from headgate.domain.values.instants import Instant
 

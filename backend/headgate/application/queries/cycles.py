@@ -12,7 +12,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.historical_ports import FixedReader
 from headgate.application.queries.events import EventView, shown
 from headgate.application.queries.views import Position, Schema, Timestamp, Whole, view_from
-from headgate.application.scheduling_loop.cycles import CycleOutcome, CycleQuery, CycleRecord
+from headgate.application.scheduling_cycles import CycleOutcome, CycleQuery, CycleRecord
 from headgate.domain.backtest.replay_run import RecordedCycle, replay_cycle
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent, StreamEvent

@@ -6,7 +6,7 @@ Both are read from the streams of the log, so that every reader gets the same an
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headgate.application.scheduling_loop.cycles import SCHEDULER
+from headgate.application.scheduling_cycles import SCHEDULER
 from headgate.domain.kinds.admission_check import AdmissionCheckReported
 from headgate.domain.kinds.cluster_queue import (
     ClusterQueueChanged,

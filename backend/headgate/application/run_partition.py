@@ -17,7 +17,7 @@ from headgate.application.ports import (
     Unavailable,
     Verdict,
 )
-from headgate.application.scheduling_loop.cycles import (
+from headgate.application.scheduling_cycles import (
     CycleRecord,
     PlanRequest,
     Stopwatch,

@@ -1,1 +1,0 @@
-"""The loop of a scheduler worker: partition after partition, plan after plan."""
