@@ -15,7 +15,6 @@ from headgate.adapters.celery import (
     broker_failure,
     make_celery,
 )
-from headgate.adapters.pod_logs.directory import DirectoryLogStore, DirectoryUploadStore
 from headgate.adapters.postgres.archive import LogArchive, LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
@@ -40,6 +39,7 @@ from headgate.adapters.postgres.stores import (
     PostgresTokens,
 )
 from headgate.adapters.postgres.tail import PostgresTail
+from headgate.adapters.shared_directory import DirectoryLogStore, DirectoryUploadStore
 from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.log_lines_and_version import configure_log_lines, fold_version
 from headgate.application.backtest_runs import BacktestRunner
@@ -287,7 +287,7 @@ def open_pod_logs(settings: Settings) -> LogStore:
     if not settings.pod_logs.startswith(OBJECT_STORAGE):
         named = settings.pod_logs or settings.directory / "pod-logs"
         return DirectoryLogStore(Path(named))
-    from headgate.adapters.pod_logs.object_storage import ObjectLogStore  # noqa: PLC0415 - boto3 comes with an extra
+    from headgate.adapters.object_storage import ObjectLogStore  # noqa: PLC0415 - boto3 comes with an extra
 
     bucket, _, prefix = settings.pod_logs.removeprefix(OBJECT_STORAGE).partition("/")
     return ObjectLogStore(bucket, prefix, settings.pod_logs_endpoint)
@@ -302,7 +302,7 @@ def open_uploads(settings: Settings) -> UploadStore:
     """Returns the store of uploads, beside the pod logs."""
     if not settings.pod_logs.startswith(OBJECT_STORAGE):
         return DirectoryUploadStore(Path(settings.pod_logs or settings.directory / "pod-logs"))
-    from headgate.adapters.pod_logs.object_storage import ObjectUploadStore  # noqa: PLC0415 - boto3 comes with an extra
+    from headgate.adapters.object_storage import ObjectUploadStore  # noqa: PLC0415 - boto3 comes with an extra
 
     bucket, _, prefix = settings.pod_logs.removeprefix(OBJECT_STORAGE).partition("/")
     return ObjectUploadStore(bucket, prefix, settings.pod_logs_endpoint)

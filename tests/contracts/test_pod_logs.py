@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from moto.server import ThreadedMotoServer
 
-from headgate.adapters.pod_logs.directory import DirectoryLogStore
-from headgate.adapters.pod_logs.object_storage import ObjectLogStore
+from headgate.adapters.object_storage import ObjectLogStore
+from headgate.adapters.shared_directory import DirectoryLogStore
 from headgate.application.pod_log_store import (
     MEBIBYTE,
     LogAppend,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.adapters.pod_logs.directory import DirectoryLogStore, DirectoryUploadStore
-from headgate.adapters.pod_logs.object_storage import ObjectLogStore, ObjectUploadStore
+from headgate.adapters.object_storage import ObjectLogStore, ObjectUploadStore
+from headgate.adapters.shared_directory import DirectoryLogStore, DirectoryUploadStore
 from headgate.application.pod_log_store import LogStore
 from headgate.application.uploads import (
     StoredUpload,

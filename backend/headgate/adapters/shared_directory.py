@@ -1,4 +1,4 @@
-"""Pod logs and uploads in a directory.
+"""Pod logs and uploads in a directory that all processes share.
 
 Pod logs have a folder for each run, and in it segments of frames. A frame is a header (offset,
 time, length) and bytes; a segment is named by the offset of its first frame and is only ever

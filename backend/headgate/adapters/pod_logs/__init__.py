@@ -1,1 +1,0 @@
-"""Stores of pod logs: a directory shared by all processes, or S3-compatible object storage."""
