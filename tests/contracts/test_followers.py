@@ -4,20 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from headgate.application.projections.preemption_ledger import Ledger, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory, QueueMinute
 from tests.contracts.adapters import Adapters
 from tests.contracts.history import MINUTE, START, a_history
 
-NAMES = ("preemption_ledger", "queue_history", "workload_pod")
+NAMES = ("queue_history", "workload_pod")
 
 
 def history_of(adapters: Adapters) -> QueueHistory:
     return adapters.followers.queue_history(since=0, until=START + 100 * MINUTE)
-
-
-def ledger_of(adapters: Adapters, **query: object) -> Ledger:
-    return adapters.followers.ledger(LedgerQuery(**query))  # type: ignore[arg-type]
 
 
 def advance_all(adapters: Adapters, limit: int = 5_000) -> None:
@@ -29,7 +24,7 @@ def advance_all(adapters: Adapters, limit: int = 5_000) -> None:
 def test_they_have_names_and_begin_at_zero(adapters: Adapters) -> None:
     assert adapters.followers.names() == NAMES
     assert adapters.followers.positions() == dict.fromkeys(NAMES, 0)
-    assert ledger_of(adapters) == Ledger(position=0, entries=[])
+    assert history_of(adapters) == QueueHistory(position=0, minutes=[])
 
 
 def test_they_follow_and_say_where_they_stand(adapters: Adapters) -> None:
@@ -62,74 +57,24 @@ def test_the_history_is_read_for_a_time_and_a_queue(adapters: Adapters) -> None:
     assert found.minutes == [QueueMinute(cluster_queue="gpu", minute=START, submitted=2)]
 
 
-def test_the_ledger_has_a_row_for_each_victim(adapters: Adapters) -> None:
-    adapters.log.append(a_history())
-    advance_all(adapters)
-
-    found = [
-        (entry.round_id, entry.victim, entry.released_by, entry.outcome)
-        for entry in ledger_of(adapters).entries
-    ]
-
-    assert found == [
-        ("r2", "c/v", "", "Aborted"),
-        ("r1", "b/z", "", "Completed"),
-        ("r1", "a/x", "Eviction", "Completed"),
-    ]
-
-
-def test_the_ledger_says_what_it_cost(adapters: Adapters) -> None:
-    adapters.log.append(a_history())
-    advance_all(adapters)
-
-    entry = ledger_of(adapters, workload="a/x").entries[0]
-
-    assert (entry.preemptor, entry.rule, entry.considered) == ("a/y", "InCohortReclamation", 7)
-    assert (entry.freed, entry.lost) == ({"default/cpu": 2000}, {"default/cpu": 60_000})
-    assert (entry.committed_at, entry.released_at) == (START + 2 * MINUTE, START + 3 * MINUTE)
-    assert entry.ended_at == START + 4 * MINUTE
-
-
-@pytest.mark.parametrize(
-    ("query", "rounds"),
-    [
-        ({"workload": "a/y"}, ["r2", "r1", "r1"]),
-        ({"workload": "c/v"}, ["r2"]),
-        ({"cluster_queue": "gpu"}, ["r2", "r1", "r1"]),
-        ({"cluster_queue": "batch", "limit": 1}, ["r2"]),
-        ({"cluster_queue": "other"}, []),
-        ({"after": (START + 2 * MINUTE, "r1", "b/z")}, ["r1"]),
-    ],
-)
-def test_the_ledger_is_narrowed_and_paged(
-    adapters: Adapters, query: dict[str, object], rounds: list[str]
-) -> None:
-    adapters.log.append(a_history())
-    advance_all(adapters)
-
-    assert [entry.round_id for entry in ledger_of(adapters, **query).entries] == rounds
-
-
 @pytest.mark.parametrize("limit", [1, 3, 5_000])
 def test_the_size_of_the_steps_does_not_matter(adapters: Adapters, limit: int) -> None:
     adapters.log.append(a_history())
     advance_all(adapters, limit)
 
-    assert len(ledger_of(adapters).entries) == 3
     assert sum(minute.submitted for minute in history_of(adapters).minutes) == 3
 
 
 def test_what_is_rebuilt_is_what_was_there(adapters: Adapters) -> None:
     adapters.log.append(a_history())
     advance_all(adapters, limit=2)
-    before = (ledger_of(adapters), history_of(adapters))
+    before = history_of(adapters)
 
     for name in NAMES:
         adapters.followers.rebuild(name)
 
-    assert (ledger_of(adapters), history_of(adapters)) == before
-    assert before[0].entries
-    assert before[1].minutes
+    assert history_of(adapters) == before
+    assert before.minutes
 
 
 def test_a_rebuilt_one_follows_on(adapters: Adapters) -> None:
@@ -143,7 +88,6 @@ def test_a_rebuilt_one_follows_on(adapters: Adapters) -> None:
 
     assert history_of(adapters).position == len(units)
     assert sum(minute.finished for minute in history_of(adapters).minutes) == 1
-    assert len(ledger_of(adapters).entries) == 3
 
 
 def test_reads_and_steps_continue_during_a_rebuild(adapters: Adapters) -> None:

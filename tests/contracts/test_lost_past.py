@@ -14,7 +14,7 @@ from tests.contracts.events import event, key, unit
 
 ONE = "workload/a/1"
 PATIENCE_SECONDS = 60
-FOLLOWED = ("preemption_ledger", "queue_history", "workload_pod")
+FOLLOWED = ("queue_history", "workload_pod")
 
 
 def append(adapters: Adapters, *names: str) -> LogPoint:

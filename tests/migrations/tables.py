@@ -281,6 +281,7 @@ FOLLOWER_MEMORY = Table(
     _column("value", Text),
 )
 
+# Releases before this one fold rounds into it; nothing reads it, and the next release drops it.
 PREEMPTION_LEDGER = Table(
     "preemption_ledger",
     METADATA,

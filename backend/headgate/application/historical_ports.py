@@ -21,7 +21,6 @@ from headgate.application.ports import (
     WorkloadQuery,
 )
 from headgate.application.projections.followers import Followers
-from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
 from headgate.application.projections.workload_pods import (
     PodFilter,
@@ -281,15 +280,6 @@ class HistoricalFollowers:
         """A bug: the past is not rebuilt."""
         raise AssertionError(f"{name} was to be rebuilt in the past")
 
-    def ledger(self, query: LedgerQuery) -> Ledger:
-        """Preemptions up to the moment, newest first, keyset paged."""
-        start = (self.point.at + 1, "", "")
-        found = self.live.ledger(replace(query, after=min(query.after or start, start)))
-        return Ledger(
-            position=min(found.position, self.point.position),
-            entries=[_as_it_was(entry, self.point.at) for entry in found.entries],
-        )
-
     def queue_history(
         self, *, since: Instant, until: Instant, cluster_queue: str = ""
     ) -> QueueHistory:
@@ -302,14 +292,6 @@ class HistoricalFollowers:
         """The pods of a workload, folded from its events up to the moment."""
         rows = folded_pods(self.log.read_stream(workload_stream(query.workload)))
         return selected_pods(rows, query, self.point.position)
-
-
-def _as_it_was(entry: LedgerEntry, at: Instant) -> LedgerEntry:
-    if entry.released_at is not None and entry.released_at > at:
-        entry = replace(entry, released_at=None, released_by="")
-    if entry.ended_at is not None and entry.ended_at > at:
-        entry = replace(entry, ended_at=None, outcome="")
-    return entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from headgate.adapters.memory.database import Columns, MemoryDatabase
 from headgate.application.commands.append_unit import table_of
 from headgate.application.ports import Loaded, Replayed, WorkloadQuery
 from headgate.application.projections import PROJECTIONS
-from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
 from headgate.application.projections.projection import (
     Amend,
     Count,
@@ -205,16 +204,6 @@ class MemoryFollowers:
             self._advance(name, anew, self._database.head)
             self._followed[name] = anew
 
-    def ledger(self, query: LedgerQuery) -> Ledger:
-        """Preemptions with victim and preemptor, newest first, keyset paged."""
-        with self._database.lock:
-            followed = self._followed["preemption_ledger"]
-            entries = [msgspec.convert(row, LedgerEntry) for row in followed.rows.values()]
-            position = followed.position
-        entries.sort(key=_place_of, reverse=True)
-        found = [entry for entry in entries if _row_matches(query, entry)]
-        return Ledger(position=position, entries=found[: query.limit])
-
     def queue_history(
         self, *, since: Instant, until: Instant, cluster_queue: str = ""
     ) -> QueueHistory:
@@ -246,15 +235,3 @@ class MemoryFollowers:
             followed.position = recorded.position
             followed.chain = self._database.chain[recorded.position]
         return len(batch)
-
-
-def _place_of(entry: LedgerEntry) -> tuple[Instant, str, str]:
-    return (entry.committed_at, entry.round_id, entry.victim)
-
-
-def _row_matches(query: LedgerQuery, entry: LedgerEntry) -> bool:
-    return (
-        query.workload in ("", entry.preemptor, entry.victim)
-        and query.cluster_queue in ("", entry.preemptor_queue, entry.victim_queue)
-        and (query.after is None or _place_of(entry) < query.after)
-    )

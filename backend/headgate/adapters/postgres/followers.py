@@ -10,7 +10,6 @@ from headgate.adapters.postgres.connections import Connection, Pool, connection_
 from headgate.adapters.postgres.event_log import gapless, point_at, rows_after
 from headgate.adapters.postgres.projection_rows import ProjectionRows
 from headgate.application.projections import PROJECTIONS
-from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
 from headgate.application.projections.projection import Projection, RowChange
 from headgate.application.projections.queue_history import QueueHistory, QueueMinute
 from headgate.application.projections.workload_pods import (
@@ -30,25 +29,6 @@ class FollowerReads:
 
     def __init__(self, pool: Pool) -> None:
         self._reads = pool
-
-    def ledger(self, query: LedgerQuery) -> Ledger:
-        """Preemptions with victim and preemptor, newest first, keyset paged."""
-        conditions = ["true"]
-        values: list[Any] = []
-        if query.workload:
-            conditions.append("(preemptor = %s OR victim = %s)")
-            values += [query.workload] * 2
-        if query.cluster_queue:
-            conditions.append("(preemptor_queue = %s OR victim_queue = %s)")
-            values += [query.cluster_queue] * 2
-        if query.after is not None:
-            conditions.append("(committed_at, round_id, victim) < (%s, %s, %s)")
-            values += query.after
-        order = "committed_at DESC, round_id DESC, victim DESC LIMIT %s"
-        position, entries = self._read(
-            LedgerEntry, "preemption_ledger", (conditions, order), [*values, query.limit]
-        )
-        return Ledger(position=position, entries=entries)
 
     def queue_history(
         self, *, since: Instant, until: Instant, cluster_queue: str = ""

@@ -8,7 +8,6 @@ from typing import Protocol
 import structlog
 
 from headgate.application.ports import EventLog, Unavailable
-from headgate.application.projections.preemption_ledger import Ledger, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
 from headgate.application.projections.workload_pods import PodFilter, PodRows
 from headgate.domain.values.instants import Instant
@@ -32,9 +31,6 @@ class Followers(Protocol):
 
     def rebuild(self, name: str) -> None:
         """Rebuilds a projection from position 0 beside the live one, then swaps them."""
-
-    def ledger(self, query: LedgerQuery) -> Ledger:
-        """Preemptions with victim and preemptor, newest first, keyset paged."""
 
     def queue_history(
         self, *, since: Instant, until: Instant, cluster_queue: str = ""
