@@ -25,6 +25,7 @@ from headgate.executor.substrate import Object
 from headgate.executor.substrates.agent.host import AgentHost, HostSettings
 from headgate.executor.substrates.agent.inventory import MAX_PODS, NodeSettings, NvmlInventory
 from headgate.executor.substrates.agent.isolation import hide_memory, level_of
+from headgate.executor.substrates.agent.pod_content import find_podman
 from headgate.executor.substrates.agent.pod_template import PodRules
 from headgate.executor.substrates.agent.run_directory import boot_id
 from headgate.executor.substrates.agent.wake_socket import AlreadyRuns, only_one
@@ -98,6 +99,7 @@ def agent(
             max_pods=max_pods,
         ),
         rules=rules,
+        podman=find_podman(),
     )
     run_agent(connection, settings)
 
@@ -131,6 +133,8 @@ def _run_agent(
     except AlreadyRuns as failure:
         raise CommandFailed(str(failure), remedy="Use another --directory.") from failure
     say(f"Isolation: {level_of(host.cgroups)}. {accounts_text(settings.rules)}")
+    images = "by podman" if settings.podman else "none (podman and an agent as root give them)"
+    say(f"Images: {images}")
     process = ExecutorProcess(connection, settings.node.executor, host, settings.directory, say)
     try:
         process.run(should_stop, version=version("headgate"), boot_id=boot_id())

@@ -38,13 +38,21 @@ from headgate.executor.substrates.agent.isolation import (
     prepare_cgroups,
 )
 from headgate.executor.substrates.agent.output import read_output
+from headgate.executor.substrates.agent.pod_content import (
+    Fetch,
+    FetchedUploads,
+    PodImages,
+    StillFetching,
+)
 from headgate.executor.substrates.agent.pod_directory import (
     VOLUMES,
     WORK,
     Progress,
     host_variables,
+    own_mounts,
     prepare_pod,
     read_progress,
+    root_of,
     with_end,
     with_progress,
     write_order,
@@ -65,7 +73,6 @@ from headgate.executor.substrates.agent.run_directory import (
     Stop,
 )
 from headgate.executor.substrates.agent.terminal import AgentSession, open_session
-from headgate.executor.substrates.agent.uploads import Fetch, FetchedUploads, StillFetching
 from headgate.executor.substrates.agent.wake_socket import WakeSocket, is_taken, tell
 from headgate.executor.substrates.agent.zygote import Zygote
 
@@ -77,11 +84,15 @@ FENCE_MARGIN_SECONDS = 3.0
 
 
 class HostSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an agent of one host keeps its runs, its node, and what pods may do."""
+    """Where an agent of one host keeps its runs, its node, and what pods may do.
+
+    Without the path of `podman` pods have no images.
+    """
 
     directory: Path
     node: NodeSettings
     rules: PodRules = PodRules()
+    podman: str = ""
 
 
 class _Run(msgspec.Struct):
@@ -115,6 +126,7 @@ class AgentHost:
             directory.chmod(0o711)
         self.cgroups = prepare_cgroups(own_cgroups(), settings.node.executor)
         self._uploads = FetchedUploads(self._root, fetch, self.wake)
+        self._images = PodImages(settings.podman, self.wake)
         self._zygote = Zygote()
         self._runs: dict[str, _Run] = {}
         self._scanned_at = 0.0
@@ -125,7 +137,8 @@ class AgentHost:
     @property
     def capabilities(self) -> Sequence[str]:
         """What of a template is honoured, and the level of isolation."""
-        return (*HONOURED, *self._uploads.capabilities, f"isolation.{level_of(self.cgroups)}")
+        fetched = (*self._uploads.capabilities, *self._images.capabilities)
+        return (*HONOURED, *fetched, f"isolation.{level_of(self.cgroups)}")
 
     def observe(self) -> Mapping[str, ObservedRun]:
         """Returns the runs; all directories are read every few seconds, and else those that woke.
@@ -142,7 +155,7 @@ class AgentHost:
     def start(self, plan: PodPlan) -> None:
         """Starts a run unless there is a directory for it. Raises `CannotStart`.
 
-        One that begins in an upload starts at a later call, once that is fetched.
+        One with an upload or an image starts at a later call, once that is fetched.
         """
         name = plan.key.name
         directory = self._runs_root / name
@@ -150,6 +163,7 @@ class AgentHost:
             return
         try:
             archive = self._uploads.archive_for(plan)
+            image = self._images.image_for(plan)
         except StillFetching:
             return
         volumes = directory / VOLUMES
@@ -158,6 +172,7 @@ class AgentHost:
             self._settings.rules,
             volumes,
             host_variables(directory, self._settings.node.name, plan),
+            image,
         )
         living = [run for run in self._runs.values() if run.observed.state != "Ended"]
         used = {device for run in living for device in run.launch.devices}
@@ -275,7 +290,10 @@ class AgentHost:
             working_directory=template.working_directory or str(directory / WORK),
             account=template.account,
             limits=template.limits,
-            mounts=template.mounts,
+            mounts=(*own_mounts(directory), *template.mounts)
+            if template.image_root
+            else template.mounts,
+            root=root_of(directory, template.image_root),
             grace_seconds=template.grace_seconds,
             active_deadline_seconds=template.active_deadline_seconds,
             max_output_bytes=plan.max_output_bytes,

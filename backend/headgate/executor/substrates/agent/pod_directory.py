@@ -14,11 +14,12 @@ import msgspec
 from headgate.domain.values.instants import Instant
 from headgate.executor.substrate import CannotStart, ObservedRun, PodPlan, StopOrder
 from headgate.executor.substrates.agent import run_directory as files
+from headgate.executor.substrates.agent.pod_content import extract
 from headgate.executor.substrates.agent.pod_template import PodTemplate
-from headgate.executor.substrates.agent.uploads import extract
 
 VOLUMES = "volumes"
 WORK = "work"
+ROOT = "root"
 PROGRESS = "progress"
 MAX_NOTE_BYTES = 1024
 NANOSECONDS_PER_MICROSECOND = 1000
@@ -61,7 +62,7 @@ def prepare_pod(
     The working directory has its own copy of the upload, if there is one. Raises `CannotStart`.
     """
     asked = template.working_directory
-    if asked and not Path(asked).is_dir():
+    if asked and not template.image_root and not Path(asked).is_dir():
         raise CannotStart(f"workingDir {asked} is no directory of this host")
     pod = directory / files.POD
     pod.mkdir(parents=True, exist_ok=True)
@@ -72,6 +73,8 @@ def prepare_pod(
     (pod / PROGRESS).touch(mode=0o644)
     for own in (str(directory / WORK), *template.empty_directories):
         Path(own).mkdir(parents=True, exist_ok=True)
+    if template.image_root:
+        _prepare_root(directory, template.image_root)
     if archive is not None:
         extract(archive, directory / WORK, template.account)
     if template.account is not None:
@@ -79,6 +82,30 @@ def prepare_pod(
             os.chown(own, template.account.user_id, template.account.group_id)
     if template.empty_directories:
         (directory / VOLUMES).chmod(0o711)
+
+
+def root_of(directory: Path, image_root: str) -> files.PodRoot | None:
+    """Returns the root file system of a pod with an image."""
+    if not image_root:
+        return None
+    return files.PodRoot(image=image_root, directory=str(directory / ROOT))
+
+
+def own_mounts(directory: Path) -> tuple[files.Mount, ...]:
+    """Returns what a pod with an image sees of its run, at the paths that its variables name."""
+    return tuple(
+        files.Mount(source=str(directory / name), target=str(directory / name))
+        for name in (files.POD, WORK)
+    )
+
+
+def _prepare_root(directory: Path, image_root: str) -> None:
+    root = root_of(directory, image_root)
+    assert root is not None
+    for layer in root.layers:
+        layer.mkdir(parents=True, exist_ok=True)
+        layer.chmod(0o755)
+    Path(root.directory).chmod(0o700)
 
 
 def read_progress(directory: Path) -> Progress:

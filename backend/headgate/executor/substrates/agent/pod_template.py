@@ -16,16 +16,21 @@ from typing import Any
 
 import msgspec
 
-from headgate.domain.values.capabilities import AGENT_CAPABILITIES, lacking_capabilities
+from headgate.domain.values.capabilities import AGENT_CAPABILITIES, lacking_capabilities, upload_of
 from headgate.domain.values.quantities import NotAQuantity, amount_of
 from headgate.executor.substrate import CannotStart, Object, PodPlan
 from headgate.executor.substrates.agent.inventory import GPU
-from headgate.executor.substrates.agent.run_directory import Account, Limits, Mount
+from headgate.executor.substrates.agent.run_directory import (
+    ROOT_ACCOUNT,
+    Account,
+    Image,
+    Limits,
+    Mount,
+)
 
 DEFAULT_GRACE_SECONDS = 30
 CHECKPOINT_SIGNAL = "headgate.dev/checkpoint-signal"
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-ROOT = 0
 HONOURED = (*sorted(AGENT_CAPABILITIES), "exec", "fence", "retryPod", "softEviction")
 """What an agent declares: the fields of a template that it honours, and what else it can do."""
 
@@ -67,43 +72,60 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True):
     grace_seconds: int
     active_deadline_seconds: int | None
     gpus: int
+    image_root: str = ""
 
 
 def read_template(
-    plan: PodPlan, rules: PodRules, volumes: Path, extra: dict[str, str]
+    plan: PodPlan,
+    rules: PodRules,
+    volumes: Path,
+    extra: dict[str, str],
+    image: Image | None = None,
 ) -> PodTemplate:
     """Returns the pod of a plan; `extra` are variables of the host. Raises `CannotStart`.
 
-    The upload that the pod begins in is read where its directory is prepared.
+    The upload that the pod begins in is read where its directory is prepared. A command is looked
+    up where it will run: on the host now, or in the image at the start.
     """
-    found = read_process(plan, rules, AGENT_CAPABILITIES | {"upload"}, extra)
+    fetched = {"upload"} if image is None else {"upload", "image"}
+    found = read_process(plan, rules, AGENT_CAPABILITIES | fetched, extra, image)
     spec = _mapping(plan.template.get("spec"), "spec")
-    mounts, empty = _mounts(spec, _container(spec), rules, volumes)
+    mounts, empty = _mounts(spec, _container(spec), rules, volumes, has_image=image is not None)
     first, *rest = found.command
     return msgspec.structs.replace(
         found,
-        command=(_executable(first, found.environment), *rest),
+        command=(first if image else _executable(first, found.environment), *rest),
         mounts=mounts,
         empty_directories=empty,
     )
 
 
 def read_process(
-    plan: PodPlan, rules: PodRules, honoured: frozenset[str], extra: dict[str, str]
+    plan: PodPlan,
+    rules: PodRules,
+    honoured: frozenset[str],
+    extra: dict[str, str],
+    image: Image | None = None,
 ) -> PodTemplate:
-    """Returns the pod of a plan without mounts, as any host may run it. Raises `CannotStart`."""
+    """Returns the pod of a plan without mounts, as any host may run it. Raises `CannotStart`.
+
+    Of an image its entry point, arguments, variables and working directory hold where the template
+    has none (Kubernetes: a command leaves the arguments of the image out), and not its user.
+    """
     spec = _mapping(plan.template.get("spec"), "spec")
     container = _container(spec)
     account = account_of(plan.owner, rules)
     environment = {
         **_account_environment(account, rules),
+        **({"PATH": DEFAULT_PATH, **image.environment} if image else {}),
         **plan.environment,
         **extra,
     }
     _add_environment(environment, container, plan, rules)
-    words = [*_words(container, "command"), *_words(container, "args")]
+    words = _command(container, image)
     if not words:
-        raise CannotStart("spec.containers[0].command is missing: this executor runs no image")
+        has = "the image has none" if image else "this executor runs no image"
+        raise CannotStart(f"spec.containers[0].command is missing: {has}")
     lacking = lacking_capabilities(plan.template, honoured)
     if lacking:
         raise CannotStart(f"this executor does not honour {', '.join(lacking)} of a pod template")
@@ -112,13 +134,31 @@ def read_process(
     return PodTemplate(
         command=tuple(_expanded(word, environment) for word in words),
         environment=environment,
-        working_directory=_expanded(str(container.get("workingDir") or ""), environment),
+        working_directory=_expanded(str(container.get("workingDir") or ""), environment)
+        or _begins_in(plan, image),
         account=account,
         limits=_limits(container),
         grace_seconds=DEFAULT_GRACE_SECONDS if grace is None else int(grace),
         active_deadline_seconds=None if deadline is None else int(deadline),
         gpus=requested(plan.template, GPU),
+        image_root=image.root if image else "",
     )
+
+
+def _command(container: Object, image: Image | None) -> list[str]:
+    command, arguments = _words(container, "command"), _words(container, "args")
+    if image is None:
+        return [*command, *arguments]
+    if not command and not arguments:
+        arguments = list(image.arguments)
+    return [*(command or image.entrypoint), *arguments]
+
+
+def _begins_in(plan: PodPlan, image: Image | None) -> str:
+    """The working directory of an image; empty for one that the pod gets, perhaps an upload."""
+    if image is None or upload_of(plan.template) or image.working_directory == "/":
+        return ""
+    return image.working_directory
 
 
 def requested(template: Object, resource: str) -> int:
@@ -140,8 +180,8 @@ def checkpoint_signal(template: Object) -> int:
 def account_of(owner: str, rules: PodRules) -> Account | None:
     """Returns the account of a pod; None for the agent's own. Raises `CannotStart`."""
     name = rules.accounts.get(owner) or rules.default_account
-    if not name or os.geteuid() != ROOT:
-        if os.geteuid() == ROOT and not rules.allow_root:
+    if not name or os.geteuid() != ROOT_ACCOUNT:
+        if os.geteuid() == ROOT_ACCOUNT and not rules.allow_root:
             raise CannotStart(
                 "the pod would run as root: map its owner to an account (--account), or start the "
                 "executor with --allow-root"
@@ -151,7 +191,7 @@ def account_of(owner: str, rules: PodRules) -> Account | None:
         found = pwd.getpwnam(name)
     except KeyError as error:
         raise CannotStart(f"account {name} of {owner} does not exist on this host") from error
-    if found.pw_uid == ROOT and not rules.allow_root:
+    if found.pw_uid == ROOT_ACCOUNT and not rules.allow_root:
         raise CannotStart(f"account {name} of {owner} is root, which --allow-root must permit")
     groups = tuple(sorted({group.gr_gid for group in grp.getgrall() if name in group.gr_mem}))
     return Account(
@@ -284,7 +324,7 @@ def _limits(container: Object) -> Limits:
 
 
 def _mounts(
-    spec: Object, container: Object, rules: PodRules, volumes: Path
+    spec: Object, container: Object, rules: PodRules, volumes: Path, *, has_image: bool
 ) -> tuple[tuple[Mount, ...], tuple[str, ...]]:
     """Returns the mounts that are needed, and the empty directories to create."""
     by_name = {str(each.get("name")): each for each in spec.get("volumes") or []}
@@ -301,8 +341,9 @@ def _mounts(
             source = _host_path(name, volume, rules)
         source = _sub_path(source, str(mount.get("subPath") or ""))
         read_only = bool(mount.get("readOnly"))
-        if str(source) != os.path.normpath(target) or read_only:
-            _require_mountable(target)
+        if has_image or str(source) != os.path.normpath(target) or read_only:
+            if not has_image:
+                _require_mountable(target)
             mounts.append(Mount(source=str(source), target=target, read_only=read_only))
     return tuple(mounts), tuple(empty)
 
@@ -316,7 +357,7 @@ def _sub_path(source: Path, inside: str) -> Path:
 
 
 def _require_mountable(target: str) -> None:
-    if os.geteuid() != ROOT:
+    if os.geteuid() != ROOT_ACCOUNT:
         raise CannotStart(f"mountPath {target}: only an agent that runs as root can mount volumes")
     if not Path(target).is_dir():
         raise CannotStart(f"mountPath {target} is no directory of this host: create it")

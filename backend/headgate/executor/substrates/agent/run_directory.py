@@ -34,6 +34,7 @@ SPARED = frozenset({"exit.json", "stop.json", "lease.json", "eviction.json"})
 """Files that end pods or keep them alive; a new pod has no claim to the last room of a disk."""
 FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT})
 
+ROOT_ACCOUNT = 0
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 _Content = TypeVar("_Content", bound=msgspec.Struct)
@@ -45,6 +46,29 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     target: str
     read_only: bool = False
+
+
+class Image(msgspec.Struct, frozen=True, kw_only=True):
+    """An image where it is mounted, with what its configuration says of the process in it."""
+
+    root: str
+    entrypoint: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
+    working_directory: str = ""
+
+
+class PodRoot(msgspec.Struct, frozen=True, kw_only=True):
+    """The root file system of a pod: an image below, and its own changes in a directory."""
+
+    image: str
+    directory: str
+
+    @property
+    def layers(self) -> tuple[Path, Path, Path]:
+        """The changes, the working directory of the overlay, and where the two are merged."""
+        own = Path(self.directory)
+        return own / "upper", own / "overlay", own / "merged"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +118,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     account: Account | None = None
     limits: Limits = Limits()
     mounts: tuple[Mount, ...] = ()
+    root: PodRoot | None = None
     grace_seconds: float = 30.0
     active_deadline_seconds: float | None = None
     max_output_bytes: int = 16 << 20

@@ -22,13 +22,13 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.substrate import FinishReason
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.isolation import PodCgroups, set_subreaper
+from headgate.executor.substrates.agent.mounts import enter_mounts
 from headgate.executor.substrates.agent.output import STREAMS, OutputWriter
 from headgate.executor.substrates.agent.run_directory import (
     Account,
     Exit,
     Launch,
     Lease,
-    Mount,
     Started,
     Stop,
     Supervisor,
@@ -45,8 +45,6 @@ WAKE_SIGNALS = (signal.SIGUSR1, signal.SIGURG)
 """Both have a shim look at its orders; the second one does nothing to a pod that gets it too."""
 PR_SET_PDEATHSIG = 1
 PR_SET_NO_NEW_PRIVS = 38
-CLONE_NEWNS = 0x0002_0000
-MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 32, 4096, 16_384, 1 << 18
 CANNOT_START = 127
 
 
@@ -343,19 +341,20 @@ def _become_pod(launch: Launch, cgroups: PodCgroups, outputs: list[int], failed:
         for descriptor, output in enumerate(outputs, start=1):
             os.dup2(output, descriptor)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        _enter_mounts(launch.mounts)
+        os.umask(0o022)
+        what = ""
+        enter_mounts(launch.mounts, launch.root)
         what = "account"
         become_account(launch.account)
         cgroups.limit_process(launch.limits)
         ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        os.umask(0o022)
         what = f"working directory {launch.working_directory}"
         os.chdir(launch.working_directory)
         what = f"command {launch.command[0]}"
         os.execvpe(launch.command[0], list(launch.command), launch.environment)  # noqa: S606
     except OSError as error:
-        os.write(failed, f"{error.errno or errno.EIO} {what}".encode())
+        os.write(failed, f"{error.errno or errno.EIO} {what or error.filename}".encode())
     finally:
         os._exit(CANNOT_START)
 
@@ -367,27 +366,6 @@ def become_account(account: Account | None) -> None:
     os.setgroups(list(account.groups))
     os.setgid(account.group_id)
     os.setuid(account.user_id)
-
-
-def _enter_mounts(mounts: tuple[Mount, ...]) -> None:
-    """Shows directories of the host at other places, to this pod alone."""
-    if not mounts:
-        return
-    libc = ctypes.CDLL(None, use_errno=True)
-    _checked(libc.unshare(CLONE_NEWNS), "mounts")
-    _checked(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "mounts")
-    for mount in mounts:
-        source, target = mount.source.encode(), mount.target.encode()
-        _checked(libc.mount(source, target, None, MS_BIND | MS_REC, None), mount.target)
-        if mount.read_only:
-            flags = MS_BIND | MS_REMOUNT | MS_RDONLY
-            _checked(libc.mount(None, target, None, flags, None), mount.target)
-
-
-def _checked(result: int, what: str) -> None:
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), what)
 
 
 def _start_failure(error: OSError) -> str:

@@ -28,6 +28,7 @@ from headgate.executor.substrates.agent.isolation import (
     kill_descendants,
     set_subreaper,
 )
+from headgate.executor.substrates.agent.mounts import enter_mounts_of
 from headgate.executor.substrates.agent.run_directory import Exit, Launch, Started
 from headgate.executor.substrates.agent.shim import become_account
 from headgate.executor.substrates.agent.zygote import without_settings
@@ -341,7 +342,7 @@ def _become_command(session: SessionLaunch, ends: tuple[int, int, int], failed: 
         cgroups.join()
         what = "mounts of the pod"
         if launch.mounts:
-            _enter_mounts_of(libc, session.pid)
+            enter_mounts_of(session.pid)
         what = "account"
         become_account(launch.account)
         cgroups.limit_process(launch.limits)
@@ -359,14 +360,6 @@ def _become_command(session: SessionLaunch, ends: tuple[int, int, int], failed: 
         os.write(failed, f"{error.errno or errno.EIO} {what}".encode())
     finally:
         os._exit(CANNOT_START)
-
-
-def _enter_mounts_of(libc: ctypes.CDLL, pid: int) -> None:
-    descriptor = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
-    if libc.setns(descriptor, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    os.close(descriptor)
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import pytest
 from headgate.client.transport import Problem, ServerProblem
 from headgate.client.uploads import archive_of
 from headgate.executor.substrate import CannotStart, PodPlan, RunKey
-from headgate.executor.substrates.agent.uploads import FetchedUploads, StillFetching, extract
+from headgate.executor.substrates.agent.pod_content import FetchedUploads, StillFetching, extract
 
 
 def plan(digest: str) -> PodPlan:
