@@ -132,6 +132,7 @@ class AgentHost:
         self._scanned_at = 0.0
         self._server_clock = wall_clock() / MICROSECONDS_PER_SECOND - files.boot_seconds()
         self._gpu_ids = [gpu.id for gpu in gpus.gpus()]
+        self._fence_at = math.inf
         self._scan()
 
     @property
@@ -159,7 +160,7 @@ class AgentHost:
         """
         name = plan.key.name
         directory = self._runs_root / name
-        if name in self._runs:
+        if name in self._runs or self._would_be_fenced(plan):
             return
         try:
             archive = self._uploads.archive_for(plan)
@@ -249,8 +250,8 @@ class AgentHost:
 
     def keep_lease(self, seconds: float) -> None:
         """Moves the time at which pods under the policy Fence are killed."""
-        fence_at = files.boot_seconds() + seconds - FENCE_MARGIN_SECONDS
-        lease = Lease(fence_at=fence_at, boot_id=self._boot_id)
+        self._fence_at = files.boot_seconds() + seconds - FENCE_MARGIN_SECONDS
+        lease = Lease(fence_at=self._fence_at, boot_id=self._boot_id)
         files.write(self._root / LEASE, lease)
 
     def keep_time(self, server_time: Instant) -> None:
@@ -271,6 +272,10 @@ class AgentHost:
         self._zygote.close()
         self._wakes.close()
 
+    def _would_be_fenced(self, plan: PodPlan) -> bool:
+        """Whether its shim would kill it at once: it starts when the lease is renewed."""
+        return plan.node_loss_policy == "Fence" and files.boot_seconds() >= self._fence_at
+
     def _launch_of(
         self, plan: PodPlan, template: PodTemplate, directory: Path, devices: tuple[str, ...]
     ) -> Launch:
@@ -290,9 +295,7 @@ class AgentHost:
             working_directory=template.working_directory or str(directory / WORK),
             account=template.account,
             limits=template.limits,
-            mounts=(*own_mounts(directory), *template.mounts)
-            if template.image_root
-            else template.mounts,
+            mounts=(*own_mounts(directory, template), *template.mounts),
             root=root_of(directory, template.image_root),
             grace_seconds=template.grace_seconds,
             active_deadline_seconds=template.active_deadline_seconds,

@@ -91,8 +91,10 @@ def root_of(directory: Path, image_root: str) -> files.PodRoot | None:
     return files.PodRoot(image=image_root, directory=str(directory / ROOT))
 
 
-def own_mounts(directory: Path) -> tuple[files.Mount, ...]:
+def own_mounts(directory: Path, template: PodTemplate) -> tuple[files.Mount, ...]:
     """Returns what a pod with an image sees of its run, at the paths that its variables name."""
+    if not template.image_root:
+        return ()
     return tuple(
         files.Mount(source=str(directory / name), target=str(directory / name))
         for name in (files.POD, WORK)
