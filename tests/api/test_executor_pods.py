@@ -195,6 +195,12 @@ def test_a_failed_pod_stops_the_others_and_fails_the_workload(
     left = item_of(processes[0], "fails")
     assert left["stop"]["reason"] == "PodFailed"
     assert indices(left) == rest
+    assert [
+        [pod.get("started", False) for pod in item["podSets"][0]["pods"]] for item in (two, left)
+    ] == [
+        [False] * len(indices(two)),
+        [True] * len(rest),
+    ]
     report(processes[0], *(about(one, i, "stopped") for i in rest))
     assert phase(admin, "fails") == "Evicting"
     report(processes[1], *(about(two, i, "stopped") for i in indices(two)))

@@ -80,6 +80,21 @@ def test_an_assigned_run_is_started_once() -> None:
     assert list(plan_actions(wanted, seen(key_of(), "Starting"), {})) == []
 
 
+def test_a_run_that_another_process_has_started_is_lost_and_not_started_again() -> None:
+    assigned = assignment_of(TEMPLATE)
+    (pods,) = assigned.pod_sets
+    (pod,) = pods.pods
+    started = (msgspec.structs.replace(pod, started=True),)
+    wanted = desired(
+        msgspec.structs.replace(assigned, pod_sets=(msgspec.structs.replace(pods, pods=started),))
+    )
+    (tell,) = plan_actions(wanted, {}, {})
+    assert isinstance(tell, Tell)
+    assert (tell.report.type, tell.report.reason) == ("finished", "NodeLost")
+    running = told(plan_actions(wanted, seen(key_of()), {}))
+    assert running == ["started", "ready"]
+
+
 def test_a_gang_is_started_once_it_has_a_rendezvous_port() -> None:
     portless = Rendezvous(host="host-1", port=0)
     gang = desired(assignment_of(TEMPLATE, pods=2, rendezvous=portless))

@@ -25,12 +25,16 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AssignedPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A pod of this executor with its current run; an empty node leaves the choice to it."""
+    """A pod of this executor with its current run; an empty node leaves the choice to it.
+
+    `started` is whether this run was reported to have started, perhaps by an earlier process.
+    """
 
     index: int
     rank: int
     run: int
     node: str = ""
+    started: bool = False
 
 
 class AssignedPodSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -85,12 +89,14 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class DesiredRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that the server has assigned, and the order to stop it if there is one.
 
-    A run that `awaits_port` is not started: the ports of the executor of rank 0 are all in use.
+    A run that `awaits_port` is not started: the ports of the executor of rank 0 are all in use. One
+    that `has_started`, as the log has it, is not started again.
     """
 
     plan: PodPlan
     order: StopOrder | None = None
     awaits_port: bool = False
+    has_started: bool = False
 
 
 def desired_runs(
@@ -129,7 +135,12 @@ def _runs_of(assignment: Assignment, log_id: str, max_output_bytes: int) -> Iter
                 max_output_bytes=max_output_bytes,
             )
             order = whole or single.get((key.pod_set, key.index))
-            yield DesiredRun(plan=plan, order=order, awaits_port=_awaits_port(assignment))
+            yield DesiredRun(
+                plan=plan,
+                order=order,
+                awaits_port=_awaits_port(assignment),
+                has_started=pod.started,
+            )
 
 
 def _awaits_port(assignment: Assignment) -> bool:

@@ -152,6 +152,9 @@ def _unobserved(
         yield Tell(lost_report(key))
     elif wanted.order is not None:
         yield Tell(report_of(key, "stopped"))
+    elif wanted.has_started:
+        # By a process on another host, or with another directory: a run starts once.
+        yield Tell(lost_report(key))
     elif key.pod not in living and not wanted.awaits_port:
         yield Start(wanted.plan)
 

@@ -62,8 +62,9 @@ from headgate.domain.executor_assignments import (
     executors_of,
 )
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.values.index_ranges import ranges_of, text_of_ranges
+from headgate.domain.values.index_ranges import contains, ranges_of, text_of_ranges
 from headgate.domain.workloads.commands import PodReport
+from headgate.domain.workloads.pods.attempt_pods import NO_PROGRESS
 from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from headgate.messages.catalogue import worded
@@ -276,11 +277,7 @@ def _item(
             AssignedPodSet(
                 name=name,
                 template=templates[name].template,
-                pods=[
-                    AssignedPod(index=pod.index, rank=pod.rank, run=pod.run, node=pod.node)
-                    for pod in found.pods
-                    if pod.pod_set == name
-                ],
+                pods=_assigned_pods(found, name),
             )
             for name in names
         ],
@@ -289,6 +286,21 @@ def _item(
         stop=order if found.ends else None,
         pod_evictions=[_pod_order(cluster_state, workload, each) for each in found.pod_orders],
     )
+
+
+def _assigned_pods(found: ExecutorAssignment, name: str) -> list[AssignedPod]:
+    progress = found.workload.progress.get(name, NO_PROGRESS)
+    return [
+        AssignedPod(
+            index=pod.index,
+            rank=pod.rank,
+            run=pod.run,
+            node=pod.node,
+            started=contains(progress.started, pod.index),
+        )
+        for pod in found.pods
+        if pod.pod_set == name
+    ]
 
 
 def _order(cluster_state: ClusterState, workload: Workload, eviction: Eviction) -> StopOrder:

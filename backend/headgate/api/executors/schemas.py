@@ -289,12 +289,16 @@ class RendezvousView(Schema, kw_only=True, frozen=True):
 
 
 class AssignedPod(Schema, kw_only=True, frozen=True):
-    """One pod of the executor; `node` is empty where the executor chooses one of its nodes."""
+    """One pod of the executor; `node` is empty where the executor chooses one of its nodes.
+
+    `started` is whether the executor has reported that this run has started.
+    """
 
     index: int
     rank: int
     run: int
     node: str
+    started: bool = False
 
 
 class AssignedPodSet(Schema, kw_only=True, frozen=True):

@@ -2772,6 +2772,8 @@ export interface components {
             rank: number;
             run: number;
             node: string;
+            /** @default false */
+            started?: boolean;
         };
         /** AssignedPodSet */
         AssignedPodSet: {
