@@ -21,7 +21,8 @@ from tests.executors.bad_days.crashing_agent import CRASH_AT
 from tests.executors.installation import Installation
 from tests.executors.pods import shell, template_of
 
-MAX_STEPS = 60
+MAX_TIMES = 12
+LEASE_SECONDS = 10
 TMPFS_BYTES = 8 << 20
 STEPPING = """
 import os, time
@@ -38,7 +39,10 @@ MNT_DETACH = 2
 
 
 def killed_at_each_step(site: Site) -> Iterator[Seen]:
-    """One workload for each step of a pod's life; the agent is killed there and started again."""
+    """One workload for each step of a pod's life; the agent is killed there and started again.
+
+    So it is for each of the times that a pod comes to a step.
+    """
     made = site.installation
     made.pool("crashing")
     armed = made.directory / "crash-at"
@@ -50,36 +54,57 @@ def killed_at_each_step(site: Site) -> Iterator[Seen]:
     ).start()
     made.await_nodes("crashing")
     wrong, steps = "", []
-    for number in range(1, MAX_STEPS):
-        armed.write_text(str(number))
-        name = f"killed-at-{number}"
-        starts = made.directory / name
-        made.submit(name, "crashing", shell(f"echo x >> {starts}; echo out; exit 0"))
-        made.eventually(
-            partial(_has_gone, made, agent, name),
-            "the agent has ended, or the pod is forgotten",
-        )
-        time.sleep(0.2)  # its last step comes after the pod has gone
-        armed.unlink()
-        if not agent.has_ended():
-            break
-        steps.append(armed.with_suffix(".step").read_text())
-        agent.start()
-        end, started = made.await_end(name), starts.read_text()
-        if (end, started) != ("Succeeded", "x\n"):
-            wrong = f"{steps[-1]}: {end}, started {started.count('x')} times"
-            break
-    seen = site.seen("killed-at-1", agent, wrong=wrong or _too_few(steps))
+    for step in _STEPS:
+        times = 0
+        while not wrong and times < MAX_TIMES:
+            wrong, was_killed = _killed_at(site, agent, armed, f"{times + 1} {step}")
+            if not was_killed:
+                break
+            times += 1
+        steps += [step] if times else []
+    wrong = wrong or _never_killed(steps)
+    seen = site.seen("killed-at-1-before-write", agent, wrong=wrong)
     agent.end()
-    yield Seen(f"{seen.state} at {len(set(steps))} steps", seen.reason, seen.leaked, seen.wrong)
+    yield Seen(f"{seen.state} at {len(steps)} steps", seen.reason, seen.leaked, seen.wrong)
 
 
-def _too_few(steps: list[str]) -> str:
-    wanted = {f"{when} {what}" for when in ("before", "after") for what in _STEPS}
-    return "" if wanted <= set(steps) else f"not killed at {sorted(wanted - set(steps))}"
+_STEPS = tuple(
+    f"{when} {what}"
+    for what in ("write", "start_shim", "_write", "report", "send_logs", "rmtree")
+    for when in ("before", "after")
+)
 
 
-_STEPS = ("write", "start_shim", "_write", "report", "send_logs", "rmtree")
+def _killed_at(site: Site, agent: AgentProcess, armed: Path, step: str) -> tuple[str, bool]:
+    """Kills the agent at a step of a pod: what is wrong, and whether the pod came to that step."""
+    made = site.installation
+    name = f"killed-at-{step}".replace(" _", "-journal-").replace(" ", "-").replace("_", "-")
+    starts = made.directory / name
+    _arm(armed, step)
+    made.submit(name, "crashing", shell(f"echo x >> {starts}; echo out; exit 0"))
+    made.eventually(
+        partial(_has_gone, made, agent, name), "the agent has ended, or the pod is forgotten"
+    )
+    time.sleep(0.2)  # its last step comes after the pod has gone
+    armed.unlink()
+    was_killed = agent.has_ended()
+    if was_killed:
+        agent.start()
+    end, started = made.await_end(name), starts.read_text()
+    is_right = (end, started) == ("Succeeded", "x\n")
+    return "" if is_right else f"{step}: {end}, started {started.count('x')} times", was_killed
+
+
+def _arm(armed: Path, step: str) -> None:
+    """Writes it whole, as the agent reads it at any time."""
+    making = armed.with_suffix(".new")
+    making.write_text(step)
+    making.rename(armed)
+
+
+def _never_killed(steps: list[str]) -> str:
+    missing = [step for step in _STEPS if step not in steps]
+    return f"not killed at {missing}" if missing else ""
 
 
 def _has_gone(made: Installation, agent: AgentProcess, name: str) -> bool:
@@ -146,6 +171,52 @@ def two_agents_of_one_name(site: Site) -> Iterator[Seen]:
     seen = site.seen("doubled", agent, wrong=wrong)
     yield Seen(seen.state, seen.reason, [*second_left, *seen.leaked], wrong)
     agent.end()
+
+
+OTHER_HOST = """
+import contextlib
+import headgate.cli.commands.agent as agent
+from headgate.cli.main import run
+
+agent.boot_id = lambda: "another host"
+agent.only_one = lambda name: contextlib.nullcontext()
+run()
+"""
+"""The command line as on another host: another start of it, and locks of its own."""
+
+
+def two_hosts_of_one_name(site: Site) -> Iterator[Seen]:
+    """A second host takes the name once the lease of the first has ended, which has fenced."""
+    made = site.installation
+    place = made.directory / "two-hosts"
+    place.mkdir()
+    alone = f"exec 9> {place}/lock; flock -n 9 || echo twice >> {place}/twice"
+    loop = f"while ! [ -e {place}/go ]; do sleep 0.05; done"
+    agent = made.started_agent("two-hosts", leaseSeconds=LEASE_SECONDS, nodeLossPolicy="Fence")
+    runs = shell(f"{alone}; echo $HEADGATE_ATTEMPT.$HEADGATE_RUN >> {place}/starts; {loop}")
+    made.submit("two-hosts", "two-hosts", runs)
+    made.eventually((place / "starts").exists, "it runs")
+    token = made.token("two-hosts-second", "two-hosts")
+    command = (sys.executable, "-c", OTHER_HOST)
+    second = made.agent("two-hosts", "two-hosts", token, command=command).start()
+    made.eventually(lambda: "Waiting for the executor" in second.said(), "the second one is told")
+    time.sleep(LEASE_SECONDS + 5.0)
+    wrong = "the second one took over" if second.runs() or agent.has_ended() else ""
+    agent.end(signal.SIGKILL)
+    starts = partial(_lines, place / "starts")
+    made.eventually(lambda: starts()[1:], "it runs on the other host")
+    (place / "go").touch()
+    made.await_end("two-hosts")
+    wrong = "the pod ran twice at once" if (place / "twice").exists() else wrong
+    wrong = wrong if len(set(starts())) == len(starts()) else f"started as {starts()}"
+    seen = site.seen("two-hosts", second, wrong=wrong)
+    first_left = [f"process {pid}" for pid in agent.pids()]
+    yield Seen(seen.state, seen.reason, [*first_left, *seen.leaked], seen.wrong)
+    second.end()
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines()
 
 
 def disk_full(site: Site) -> Iterator[Seen]:
@@ -263,4 +334,8 @@ CASES = (
     ),
     Case([("the host rebooted", "Failed", "NodeLost")], host_rebooted),
     Case([("two agents of one name", "Succeeded", "Completed")], two_agents_of_one_name),
+    Case(
+        [("two hosts of one name: Fence", "Succeeded", "Completed")],
+        two_hosts_of_one_name,
+    ),
 )

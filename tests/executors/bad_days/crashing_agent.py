@@ -2,15 +2,16 @@
 
 A step is a write or a message of a pod's life: the directory of a run, its order to the parent of
 shims, each line of the journal, each request with reports or output, and the removal of the run.
-Steps are counted, before and after each, once the file `CRASH_AT` has a number; at that number the
-process is killed.
+Once the file `CRASH_AT` has a number and a step, as in `2 after report`, the process is killed when
+it comes to that step for the second time. Each step is counted for itself, as several threads take
+them.
 """
 
-import itertools
 import os
 import shutil
 import signal
 import threading
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,12 +35,13 @@ STEPS: tuple[tuple[Any, str], ...] = (
 
 
 class Crash:
-    """Counts steps and kills this process at one of them; the step is written beside the file."""
+    """Counts steps, and kills this process at the one that a file asks for."""
 
     def __init__(self, armed: Path) -> None:
         self._armed = armed
         self._lock = threading.Lock()
-        self._numbers = itertools.count(1)
+        self._asked = ""
+        self._taken: Counter[str] = Counter()
 
     def guard(self, owner: Any, name: str) -> None:
         """Has a function of a step counted."""
@@ -59,8 +61,12 @@ class Crash:
         with self._lock:
             if not self._armed.exists():
                 return
-            if next(self._numbers) == int(self._armed.read_text()):
-                self._armed.with_suffix(".step").write_text(step)
+            asked = self._armed.read_text()
+            if asked != self._asked:
+                self._asked = asked
+                self._taken.clear()
+            self._taken[step] += 1
+            if asked == f"{self._taken[step]} {step}":
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
