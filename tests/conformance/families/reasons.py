@@ -13,8 +13,6 @@ KINDS = {
         "OutsideLimitRange",
     ),
     "Suspended": ("LocalQueueStopped", "Stopped"),
-    "WaitingForPreemptedWorkloads": ("RoundDraining",),
-    "WaitingForQuota": ("WaitingForHosts",),
 }
 
 

@@ -6,6 +6,7 @@ from headgate.domain.values.message import message
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.explanation import HostExclusion
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
+from headgate.domain.workloads.state import condition
 from tests.builders.world import World, quotas
 
 HOST = "kubernetes.io/hostname"
@@ -241,3 +242,8 @@ def test_hosts_that_are_taken_are_waited_for_and_hosts_that_never_do_are_not() -
         "WaitingForHosts",
         "Unschedulable",
     ]
+    conditions = [condition(world[key], "QuotaReserved") for key in (waits, never)]
+    assert [each and each.reason for each in conditions] == [
+        "WaitingForQuota",
+        "TopologyPlacementFailed",
+    ], "conditions have Kueue's words"

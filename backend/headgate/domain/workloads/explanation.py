@@ -139,6 +139,13 @@ def exclusion_message(found: HostExclusion) -> Message:
     return Message(EXCLUSION_CODES[found.cause], {"hosts": found.hosts, "detail": found.detail})
 
 
+KUEUE_REASONS = {
+    "WaitingForHosts": "WaitingForQuota",
+    "RoundDraining": "WaitingForPreemptedWorkloads",
+}
+"""Kueue's word for reasons that Headgate tells apart, by ours."""
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The dominant reason of a pending workload, all blockers, and the remedies.
 
@@ -171,10 +178,11 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def condition_reason(self) -> str:
         """Kueue's word for the dominant reason, which conditions have."""
-        if not self.is_unschedulable:
-            return self.dominant
-        found = self.blockers[self.deciding].reason if self.blockers else "WaitingForQuota"
-        return self.evaluation_reason or found
+        found = self.dominant
+        if self.is_unschedulable:
+            deciding = self.blockers[self.deciding].reason if self.blockers else "WaitingForQuota"
+            found = self.evaluation_reason or deciding
+        return KUEUE_REASONS.get(found, found)
 
     @property
     def fingerprint(self) -> tuple[str, bool, tuple[tuple[str, ...], ...]]:
