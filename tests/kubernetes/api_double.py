@@ -28,6 +28,7 @@ KINDS = {
     "nodes": ("v1", "Node"),
     "pods": ("v1", "Pod"),
     "resourcequotas": ("v1", "ResourceQuota"),
+    "serviceaccounts": ("v1", "ServiceAccount"),
     "services": ("v1", "Service"),
 }
 STATUS_TEXT = {
@@ -255,6 +256,11 @@ class ApiDouble:
                 body = request.body
                 if resource == "pods":
                     body = {**body, "status": {"phase": "Pending"}}
+                elif resource == "resourcequotas":
+                    body = {**body, "status": {"hard": body["spec"]["hard"]}}
+                elif resource == "namespaces":
+                    account = {"metadata": {"name": "default"}}
+                    self.store.create("serviceaccounts", body["metadata"]["name"], account)
                 return self.store.create(resource, namespace, body)
             case "PATCH":
                 return self.store.change(key, lambda found: merge(found, request.body))

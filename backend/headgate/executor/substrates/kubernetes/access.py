@@ -29,6 +29,18 @@ TOKEN_SECONDS = 60.0
 """How long a token of a file is used: the kubelet writes a new one long before the old one ends."""
 PLUGIN_SECONDS = 60
 UNAUTHORIZED = 401
+RIGHTS = tuple(
+    ("", resource, verb)
+    for resource, verbs in (
+        ("nodes", "list watch"),
+        ("pods", "create delete get list patch watch"),
+        ("pods/log", "get"),
+        ("services", "create delete list"),
+        ("configmaps", "create delete"),
+    )
+    for verb in verbs.split()
+)
+"""What the executor may do, by API group, resource and verb."""
 
 
 class NoAccess(Exception):

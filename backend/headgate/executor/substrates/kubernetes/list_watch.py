@@ -74,9 +74,9 @@ class Store(Generic[Kept]):
             return self._objects.get(key)
 
     def all(self) -> list[Kept]:
-        """Returns all objects, by key."""
+        """Returns all objects in no particular order."""
         with self._lock:
-            return [self._objects[key] for key in sorted(self._objects)]
+            return list(self._objects.values())
 
     def take_changes(self) -> dict[str, Kept | None]:
         """Returns what has changed since the last call; None for what is gone."""

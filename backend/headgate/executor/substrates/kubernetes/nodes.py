@@ -87,7 +87,8 @@ def describe_nodes(
     for pod in others:
         if pod.node:
             used[pod.node] = added(used.get(pod.node, {}), {**pod.requests, "pods": 1})
-    return [_described(node, used, executor, labels) for node in nodes]
+    by_name = sorted(nodes, key=lambda node: node.metadata.name)
+    return [_described(node, used, executor, labels) for node in by_name]
 
 
 def _described(

@@ -295,7 +295,8 @@ class PodRequests:
                     group = each.metadata.namespace, each.metadata.name
                     self._groups[group] = HOSTS in each.metadata.labels
                 self._has_listed_groups = True
-            used = {pod.metadata.labels.get(ATTEMPT_LABEL) for pod in self._pods.values()}
+            pods = [pod for pod in self._store.all() if isinstance(pod, Pod)]
+            used = {pod.metadata.labels.get(ATTEMPT_LABEL) for pod in pods}
             plans = (*self.pending.values(), *self.uncertain.values())
             used |= {group_of(plan.key) for plan in plans}
             for group in sorted(each for each in self._groups if each[1] not in used):
