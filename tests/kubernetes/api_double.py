@@ -9,7 +9,8 @@ import contextlib
 import copy
 import json
 import threading
-from collections import Counter, deque
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,8 +56,8 @@ class ObjectStore:
         self.compacted = 0
         self.objects: dict[Key, Object] = {}
         self._bytes: dict[Key, bytes] = {}
-        self.history: deque[tuple[int, str, Key, bytes, dict[str, str]]] = deque()
-        self.changed = asyncio.Condition()
+        self._history: list[tuple[int, str, Key, bytes, dict[str, str]]] = []
+        self._waiting: dict[Key | None, list[asyncio.Future[None]]] = defaultdict(list)
         self.listeners: list[Callable[[str, Key, Object], None]] = []
 
     def find(self, *key: str) -> Object | None:
@@ -98,16 +99,36 @@ class ObjectStore:
         """Forgets the history: a watch that has not seen all of it cannot go on."""
         self.version += 1
         self.compacted = self.version
-        self.history.clear()
+        self._history.clear()
+        self.wake(None)
+
+    def since(self, version: int) -> list[tuple[int, str, Key, bytes, dict[str, str]]]:
+        """The events after a version."""
+        first = bisect_right(self._history, version, key=lambda event: event[0])
+        return self._history[first:]
+
+    async def changed(self, key: Key | None) -> None:
+        """Waits for a change of an object, or of any."""
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting[key].append(waiting)
+        await waiting
+
+    def wake(self, key: Key | None) -> None:
+        """Ends the waiting for an object, or of those that wait for any."""
+        for waiting in self._waiting.pop(key, []):
+            if not waiting.done():
+                waiting.set_result(None)
 
     def _record(self, kind: str, key: Key, made: Object) -> Object:
         self.version += 1
         made["metadata"]["resourceVersion"] = str(self.version)
         content = json.dumps(made, separators=(",", ":")).encode()
         self.objects[key], self._bytes[key] = made, content
-        self.history.append((self.version, kind, key, content, labels_of(made)))
+        self._history.append((self.version, kind, key, content, labels_of(made)))
         for listener in self.listeners:
             listener(kind, key, made)
+        self.wake(key)
+        self.wake(None)
         return made
 
 
@@ -127,7 +148,7 @@ class ApiDouble:
         self.page = 500
         self.outputs: Callable[[Key], tuple[list[str], bool]] = lambda _key: ([], True)
         self.loop = asyncio.new_event_loop()
-        self._watches: set[asyncio.StreamWriter] = set()
+        self.watches: set[asyncio.StreamWriter] = set()
         self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
@@ -155,15 +176,9 @@ class ApiDouble:
         """Does something to the objects in the thread of the double, and tells watches."""
 
         async def run() -> Found:
-            found = act()
-            await self.notify()
-            return found
+            return act()
 
         return self.call(run())
-
-    async def notify(self) -> None:
-        async with self.store.changed:
-            self.store.changed.notify_all()
 
     def kubeconfig(self, path: Path, **user: Any) -> Path:
         cluster = {"server": f"http://127.0.0.1:{self.port}"}
@@ -185,9 +200,10 @@ class ApiDouble:
         """Breaks all watches without a word, as a network does."""
 
         def cut() -> int:
-            found = len(self._watches)
-            for writer in list(self._watches):
+            found = len(self.watches)
+            for writer in list(self.watches):
                 writer.transport.abort()
+            self.watches.clear()
             self.cuts += found
             return found
 
@@ -244,7 +260,6 @@ class ApiDouble:
         else:
             body = self._effect(request, parts)
             await _send(writer, verdict.status, body)
-            await self.notify()
 
     def _effect(self, request: Request, parts: dict[str, str]) -> Object | bytes:
         resource, namespace = resource_of(request), parts.get("namespace", "")
@@ -319,18 +334,16 @@ class ApiDouble:
             return
         seen = int(query.get("resourceVersion") or 0)
         until = self.loop.time() + float(query.get("timeoutSeconds", "60"))
-        self._watches.add(writer)
+        self.watches.add(writer)
         try:
             while (rest := until - self.loop.time()) > 0:
-                for version, kind, key, content, labels in list(self.store.history):
+                for version, kind, key, content, labels in self.store.since(seen):
                     is_new = version > seen and key[0] == resource
                     if is_new and selects(query.get("labelSelector", ""), labels):
                         await _send_event(writer, kind, content)
                 seen = self.store.version
-                async with self.store.changed:
-                    if self.store.version == seen:
-                        with contextlib.suppress(TimeoutError):
-                            await asyncio.wait_for(self.store.changed.wait(), min(rest, 1.0))
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.store.changed(None), min(rest, 1.0))
                 if self.store.version == seen and query.get("allowWatchBookmarks"):
                     metadata = {"resourceVersion": str(seen)}
                     await _send_event(
@@ -338,7 +351,7 @@ class ApiDouble:
                     )
             await _send_chunk(writer, b"")
         finally:
-            self._watches.discard(writer)
+            self.watches.discard(writer)
 
     async def _send_log(
         self, request: Request, parts: dict[str, str], writer: asyncio.StreamWriter
@@ -357,8 +370,7 @@ class ApiDouble:
             if is_over or request.query.get("follow") != "true":
                 await _send_chunk(writer, b"")
                 return
-            async with self.store.changed:
-                await self.store.changed.wait()
+            await self.store.changed(key)
 
     def _conditions(self) -> dict[str, Callable[[Request, dict[str, str]], bool]]:
         def found(request: Request, parts: dict[str, str]) -> Object | None:

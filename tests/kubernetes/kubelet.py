@@ -42,6 +42,7 @@ class Cluster:
         self.api.store.listeners.append(self._take)
         for name in nodes:
             self.api.store.create("nodes", "", node(name))
+        self._nodes = {("nodes", "", name) for name in nodes}
         for namespace in ("default", "team-a"):
             self.api.store.create("namespaces", "", {"metadata": {"name": namespace}})
 
@@ -112,6 +113,9 @@ class Cluster:
 
     def _take(self, kind: str, key: Key, found: Object) -> None:
         """Begins or ends what an object asks for; called at every change."""
+        if key[0] == "nodes":
+            for pod in list(self._tasks):
+                self.api.store.wake(pod)
         if key[0] != "pods":
             return
         if kind == "DELETED":
@@ -125,13 +129,11 @@ class Cluster:
     async def _until(self, key: Key, look: Callable[[Object], bool]) -> Object:
         """Waits until a pod is so."""
         while not look(found := self.api.store.objects[key]):
-            async with self.api.store.changed:
-                await self.api.store.changed.wait()
+            await self.api.store.changed(key)
         return found
 
-    async def _set(self, key: Key, change: Callable[[Object], None]) -> None:
+    def _set(self, key: Key, change: Callable[[Object], None]) -> None:
         self.api.store.change(key, change)
-        await self.api.notify()
 
     async def _run(self, key: Key) -> None:
         """The life of a pod: bound, started, and ended by itself or by order."""
@@ -140,12 +142,12 @@ class Cluster:
         pod = await self._until(key, lambda each: self._host_of(each) is not None)
         host = self._host_of(pod)
         if not pod["spec"].get("nodeName"):
-            await self._set(key, lambda each: each["spec"].update(nodeName=host))
+            self._set(key, lambda each: each["spec"].update(nodeName=host))
         await asyncio.sleep(START_SECONDS)
         annotations = pod["metadata"].get("annotations") or {}
         fault = annotations.get("test/fault", "")
         if fault in {"ErrImagePull", "InvalidImageName"}:
-            await self._set(key, lambda each: _wait_for_image(each, fault))
+            self._set(key, lambda each: _wait_for_image(each, fault))
             await self._until(key, _is_deleted)
             await self._end(key, KILLED, "ContainerStatusUnknown")
             return
@@ -155,7 +157,7 @@ class Cluster:
         self.ranks[name] = _environment(pod).get("RANK", "")
         for line in annotations.get("test/output", "").splitlines():
             self.write(key, line)
-        await self._set(key, _start)
+        self._set(key, _start)
         if fault == "OOMKilled":
             await self._end(key, KILLED, fault)
             return
@@ -182,14 +184,15 @@ class Cluster:
             pod["status"]["phase"] = "Succeeded" if code == 0 else "Failed"
             _terminate(pod, code, reason)
 
-        await self._set(key, end)
+        self._set(key, end)
         await self._until(key, _is_deleted)
-        await self._set(key, lambda pod: pod["metadata"].update(deletionGracePeriodSeconds=0))
+        self._set(key, lambda pod: pod["metadata"].update(deletionGracePeriodSeconds=0))
 
     def write(self, key: Key, text: str) -> None:
         """Writes a line of output, with the time that the runtime gives it."""
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
         self.outputs.setdefault(key, []).append(f"{stamp} {text}\n")
+        self.api.store.wake(key)
 
     def _output_of(self, key: Key) -> tuple[list[str], bool]:
         found = self.api.store.objects.get(key)
@@ -206,9 +209,9 @@ class Cluster:
         tolerated = {
             (each.get("key"), each.get("effect")) for each in spec.get("tolerations") or ()
         }
-        for key, found in sorted(self.api.store.objects.items()):
-            if key[0] != "nodes":
-                continue
+        objects = self.api.store.objects
+        for key in sorted(self._nodes):
+            found = objects[key]
             labels = found["metadata"]["labels"]
             wanted = (spec.get("nodeSelector") or {}).items()
             taints = found["spec"].get("taints") or ()

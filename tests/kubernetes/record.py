@@ -1,7 +1,7 @@
 """`python -m tests.kubernetes.record --kubeconfig FILE`: replays the table of verdicts.
 
-A real server plays it. Each verdict has a namespace of its own, which is deleted afterwards. Pods are
-gated, or select a node that there is not, so that none runs. The user needs the rights of an
+A real server plays it. Each verdict has a namespace of its own, which is deleted afterwards. Pods
+are gated, or select a node that there is not, so that none runs. The user needs the rights of an
 administrator.
 """
 

@@ -84,10 +84,10 @@ class KubernetesCluster:
         self._thread = LoopThread()
         self._server = ApiServer(access)
         self._logs = PodLogs(self._server, self._thread, settings.output_seconds)
-        self._pods: Store[Pod | OtherPod] = Store(self._convert_pod, self._news.set)
+        self.pods: Store[Pod | OtherPod] = Store(self._convert_pod, self._news.set)
         self._nodes: Store[Node] = Store(_convert_node, self._news.set)
         self._collections: list[Collection[Pod | OtherPod] | Collection[Node]] = [
-            Collection(self._server, PODS, self._pods),
+            Collection(self._server, PODS, self.pods),
             Collection(self._server, NODES, self._nodes, selector=settings.node_selector),
         ]
         self._runs: dict[str, KeptRun] = {}
@@ -97,7 +97,7 @@ class KubernetesCluster:
         self._waits_since: dict[str, float] = {}
         self._requests = PodRequests(
             self._server,
-            self._pods,
+            self.pods,
             self._own,
             self._manifest,
             executor=self._executor,
@@ -112,7 +112,7 @@ class KubernetesCluster:
     def is_known(self) -> bool:
         """Whether all pods and nodes were listed; before, the cluster must not be observed."""
         self._thread.raise_failure()
-        return self._pods.is_complete.is_set() and self._nodes.is_complete.is_set()
+        return self.pods.is_complete.is_set() and self._nodes.is_complete.is_set()
 
     @property
     def failure(self) -> str:
@@ -132,7 +132,7 @@ class KubernetesCluster:
     def observe(self) -> Mapping[str, ObservedRun]:
         """Returns the runs as the watch has brought them."""
         self._thread.raise_failure()
-        for key, kept in self._pods.take_changes().items():
+        for key, kept in self.pods.take_changes().items():
             self._take_pod(key, kept)
         for name in list(self._waits_since):
             self._observed[name] = self._observation(self._own[name], self._runs[name])

@@ -78,6 +78,11 @@ class Store(Generic[Kept]):
         with self._lock:
             return list(self._objects.values())
 
+    def keys(self) -> set[str]:
+        """Returns the keys of all objects."""
+        with self._lock:
+            return set(self._objects)
+
     def take_changes(self) -> dict[str, Kept | None]:
         """Returns what has changed since the last call; None for what is gone."""
         with self._lock:
