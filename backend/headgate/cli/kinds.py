@@ -1,11 +1,15 @@
-"""The kinds of objects with their names and paths, and references to objects in arguments."""
+"""The kinds of objects with their names and paths, and references to objects in arguments.
 
+The registry of configured kinds is imported when one of them is asked for: commands on workloads
+alone start without it.
+"""
+
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.domain.kinds import registry
 from headgate.messages.rendering import nearest
 
 
@@ -24,7 +28,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label_selector(self) -> str:
         """Returns the selector of what was submitted as this kind; empty selects all."""
-        return f"{registry.KIND_LABEL}={self.submitted_as}" if self.submitted_as else ""
+        return f"{KIND_LABEL}={self.submitted_as}" if self.submitted_as else ""
 
     def require(self, found: dict[str, Any]) -> None:
         """Raises `CommandFailed` for an object that was submitted as another kind."""
@@ -48,58 +52,84 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
 def _submitted_as(found: dict[str, Any]) -> str:
     """Returns the kind of manifest that a workload was submitted as."""
-    return str(found["metadata"].get("labels", {}).get(registry.KIND_LABEL, WORKLOAD.name))
+    return str(found["metadata"].get("labels", {}).get(KIND_LABEL, WORKLOAD.name))
 
+
+KIND_LABEL = "headgate.dev/kind"
+"""The label of what was submitted as another kind than Workload (registry.KIND_LABEL)."""
 
 WORKLOAD = Kind(
     name="Workload", plural="workloads", words=("workload", "workloads", "wl"), namespaced=True
 )
-_CONFIGURED = {
-    kind.name: Kind(
-        name=kind.name,
-        plural=kind.path,
-        words=(kind.stream_kind, kind.path, *kind.short_names),
-        namespaced=kind.is_namespaced,
+
+
+@cache
+def configured_kinds() -> dict[str, Kind]:
+    """Returns the kinds that administrators configure, by name."""
+    from headgate.domain.kinds import registry  # noqa: PLC0415 - see above
+
+    return {
+        kind.name: Kind(
+            name=kind.name,
+            plural=kind.path,
+            words=(kind.stream_kind, kind.path, *kind.short_names),
+            namespaced=kind.is_namespaced,
+        )
+        for kind in registry.KINDS
+    }
+
+
+def kinds() -> tuple[Kind, ...]:
+    """Returns workloads and the configured kinds."""
+    return (WORKLOAD, *configured_kinds().values())
+
+
+@cache
+def job_kinds() -> tuple[Kind, ...]:
+    """Returns the kinds of manifests that become workloads."""
+    from headgate.domain.kinds import registry  # noqa: PLC0415 - see above
+
+    return tuple(
+        Kind(
+            name=WORKLOAD.name,
+            plural=WORKLOAD.plural,
+            words=(name.lower(), f"{name.lower()}s"),
+            namespaced=True,
+            submitted_as=name,
+        )
+        for name in registry.JOB_KINDS
     )
-    for kind in registry.KINDS
-}
-CLUSTER_QUEUE = _CONFIGURED["ClusterQueue"]
-LOCAL_QUEUE = _CONFIGURED["LocalQueue"]
-NODE = _CONFIGURED["Node"]
 
-KINDS = (WORKLOAD, *_CONFIGURED.values())
 
-JOB_KINDS = tuple(
-    Kind(
-        name=WORKLOAD.name,
-        plural=WORKLOAD.plural,
-        words=(name.lower(), f"{name.lower()}s"),
-        namespaced=True,
-        submitted_as=name,
-    )
-    for name in registry.JOB_KINDS
-)
-
-_BY_WORD = {word: kind for kind in (*KINDS, *JOB_KINDS) for word in kind.words}
+@cache
+def _by_word() -> dict[str, Kind]:
+    return {word: kind for kind in (*kinds(), *job_kinds()) for word in kind.words}
 
 
 def kind_of(word: str) -> Kind:
     """Returns the kind of a name; raises `CommandFailed` for an unknown one."""
-    found = _BY_WORD.get(word.lower())
+    if word.lower() in WORKLOAD.words:
+        return WORKLOAD
+    found = _by_word().get(word.lower())
     if found is None:
-        near = nearest(word.lower(), _BY_WORD.keys())
+        near = nearest(word.lower(), _by_word().keys())
         suggestion = f"Did you mean {near}? " if near else ""
-        kinds = (f"{kind.words[-1]} ({kind.name})" for kind in KINDS)
-        known = ", ".join((*kinds, *(kind.words[-1] for kind in JOB_KINDS)))
+        names = (f"{kind.words[-1]} ({kind.name})" for kind in kinds())
+        known = ", ".join((*names, *(kind.words[-1] for kind in job_kinds())))
         raise CommandFailed(
             f"unknown kind {word!r}", remedy=f"{suggestion}Kinds: {known}", code=ExitCode.USAGE
         )
     return found
 
 
+def is_kind(word: str) -> bool:
+    """Returns whether a word names a kind."""
+    return word.lower() in WORKLOAD.words or word.lower() in _by_word()
+
+
 def references(words: list[str]) -> list[tuple[Kind, str]]:
     """Returns the objects of arguments such as `kind name...` or `kind/name ...`."""
-    if all("/" in word and word.partition("/")[0].lower() in _BY_WORD for word in words):
+    if all("/" in word and is_kind(word.partition("/")[0]) for word in words):
         return [(kind_of(word.partition("/")[0]), word.partition("/")[2]) for word in words]
     kind, *names = words
     if not names:

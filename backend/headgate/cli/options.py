@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from headgate.cli.failures import CommandFailed, ExitCode, Failure
-from headgate.cli.kinds import KINDS, kind_of
+from headgate.cli.kinds import kind_of, kinds
 from headgate.cli.output import Format, say
 from headgate.cli.units import seconds_of
 from headgate.client.client import HeadgateClient
@@ -47,7 +47,7 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Completes the first word to a kind, and words after it to names of that kind."""
     words = ctx.params.get("names") or ctx.params.get("objects") or []
     if not words:
-        return [kind.words[0] for kind in KINDS if kind.words[0].startswith(incomplete)]
+        return [kind.words[0] for kind in kinds() if kind.words[0].startswith(incomplete)]
     try:
         kind = kind_of(str(words[0]))
     except Failure:
@@ -191,12 +191,19 @@ def connection_of(ctx: typer.Context) -> Connection:
     )
 
 
-def client_of(ctx: typer.Context, *, patience_seconds: float = 10.0) -> HeadgateClient:
+PATIENCE_SECONDS = 10.0
+
+
+def client_of(ctx: typer.Context, *, patience_seconds: float = PATIENCE_SECONDS) -> HeadgateClient:
     """Returns a client of the chosen server; `with` closes it.
 
     `--at` is resolved to a position once, so that all pages show one state.
     """
-    client = HeadgateClient(connection_of(ctx), patience_seconds=patience_seconds)
+    client = HeadgateClient(
+        connection_of(ctx),
+        patience_seconds=patience_seconds,
+        is_command=patience_seconds <= PATIENCE_SECONDS,
+    )
     flags = ctx.find_object(Flags) or Flags()
     if flags.at:
         try:

@@ -8,15 +8,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
-import yaml
-from rich.console import Console
 
 from headgate.client.pods import PodLogStream, PodOutput
 from headgate.client.transport import ServerProblem
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 PIPE_WIDTH = 400
 COLUMN_GAP = "   "
@@ -97,20 +98,26 @@ def _escape(found: "re.Match[str]") -> str:
     return f"\\u{ord(found[0]):04x}"
 
 
-def stderr_console() -> Console:
+def stderr_console() -> "Console":
     """Returns the console of progress bars."""
-    return Console(stderr=True)
+    return _console(stderr=True)
 
 
-def stdout_console() -> Console:
+def stdout_console() -> "Console":
     """Returns the console of trees; rich drops color in pipes and under NO_COLOR."""
-    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    return _console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+
+
+def _console(**options: Any) -> "Console":  # noqa: ANN401 - those of rich
+    from rich.console import Console  # noqa: PLC0415 - most commands draw nothing
+
+    return Console(**options)
 
 
 def tinted(text: str, phase: str) -> str:
     """Returns the text in the color of a phase where stdout is a terminal with color."""
     color = PHASE_COLORS.get(phase)
-    if not color or not sys.stdout.isatty() or Console(file=sys.stdout).no_color:
+    if not color or not sys.stdout.isatty() or _console(file=sys.stdout).no_color:
         return text
     return typer.style(text, fg=color)
 
@@ -155,6 +162,8 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def as_yaml(value: Any) -> str:  # noqa: ANN401 - any answer of the API
     """Returns the value as YAML, in the order the server gave it."""
+    import yaml  # noqa: PLC0415 - most answers are tables
+
     text: str = yaml.safe_dump(msgspec.to_builtins(value), sort_keys=False, allow_unicode=True)
     return text.rstrip("\n")
 

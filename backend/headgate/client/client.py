@@ -155,10 +155,16 @@ class HeadgateClient:
         connection: Connection,
         *,
         patience_seconds: float = 20.0,
+        is_command: bool = False,
         carrier: httpx.BaseTransport | None = None,
     ) -> None:
         self.connection = connection
-        self._transport = Transport(connection, patience_seconds=patience_seconds, carrier=carrier)
+        self._transport = Transport(
+            connection,
+            patience_seconds=patience_seconds,
+            is_command=is_command,
+            carrier=carrier,
+        )
 
     def __enter__(self) -> Self:
         return self

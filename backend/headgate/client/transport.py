@@ -4,11 +4,14 @@ The server is found by flags, environment, user file or local instance. Requests
 keys.
 """
 
+import ipaddress
+import os
 import ssl
 import stat
 import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import msgspec
@@ -24,12 +27,23 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     """The address of an API and the token to show it; `source` says where they were found.
 
     `cacert` is a file of certificates that are trusted beside those of the system; empty for none.
+    `is_supervised` is true for a server of a running `headgate up`, which starts it again.
     """
 
     url: str
     token: str
     source: str
     cacert: str = ""
+    is_supervised: bool = False
+
+    @property
+    def is_loopback(self) -> bool:
+        """Returns whether the address is one of this host alone."""
+        try:
+            host = urlsplit(self.url).hostname or ""
+            return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
 
 
 class UnsafeConfiguration(Exception):
@@ -86,7 +100,7 @@ def find_connection(  # noqa: PLR0913 - where a connection is looked for
             source="flags and environment",
             cacert=cacert,
         )
-        return found if found.token else _completed(found, home, directory)
+        return _completed(found, home, directory)
     kept = _from_file(home / CONFIGURATION_PATH) or _from_run_file(directory / RUN_FILE)
     base = kept or Connection(url=DEFAULT_URL, token="", source="default")
     return msgspec.structs.replace(
@@ -95,12 +109,21 @@ def find_connection(  # noqa: PLR0913 - where a connection is looked for
 
 
 def _completed(found: Connection, home: Path, directory: Path) -> Connection:
-    for kept in (_from_file(home / CONFIGURATION_PATH), _from_run_file(directory / RUN_FILE)):
-        if kept is not None and kept.url.rstrip("/") == found.url.rstrip("/"):
+    local = _from_run_file(directory / RUN_FILE)
+    if local is not None and _is_same_address(local, found):
+        found = msgspec.structs.replace(found, is_supervised=local.is_supervised)
+    if found.token:
+        return found
+    for kept in (_from_file(home / CONFIGURATION_PATH), local):
+        if kept is not None and _is_same_address(kept, found):
             return msgspec.structs.replace(
                 found, token=kept.token, cacert=found.cacert or kept.cacert
             )
     return found
+
+
+def _is_same_address(one: Connection, other: Connection) -> bool:
+    return one.url.rstrip("/") == other.url.rstrip("/")
 
 
 def _from_file(path: Path) -> Connection | None:
@@ -131,7 +154,18 @@ def _from_run_file(path: Path) -> Connection | None:
         token=token,
         source=str(path),
         cacert=str(running.get("cacert", "")),
+        is_supervised=_is_alive(int(running.get("pid", 0))),
     )
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid > 0
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +223,8 @@ def problem_of(status: int, body: bytes, request_id: str) -> Problem:
     return msgspec.structs.replace(found, status=status, request_id=found.request_id or request_id)
 
 
+REFUSED_SECONDS = 0.5
+"""How long a refused connection is tried again where nothing starts the server of this host."""
 RETRIED_STATUSES = frozenset({429, 502, 503})
 FIRST_PAUSE_SECONDS = 0.1
 MAX_PAUSE_SECONDS = 2.0
@@ -229,7 +265,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Transport:
     """Sends requests to one server; a POST carries an idempotency key and may be repeated.
 
-    With `at` requests read a past state, and the server rejects changes.
+    With `at` requests read a past state, and the server rejects changes. A caller that is no
+    service (`is_command`) is told soon that no server runs on this host, unless one answered it
+    before or is being supervised.
     """
 
     def __init__(
@@ -237,18 +275,25 @@ class Transport:
         connection: Connection,
         *,
         patience_seconds: float = 20.0,
+        is_command: bool = False,
         carrier: httpx.BaseTransport | None = None,
     ) -> None:
         self._connection = connection
         self._patience_seconds = patience_seconds
-        self.at = ""
-        self.http = httpx.Client(
-            base_url=connection.url.rstrip("/"),
-            headers={"Authorization": f"Bearer {connection.token}"} if connection.token else {},
-            timeout=httpx.Timeout(30.0, connect=5.0),
-            transport=carrier,
-            verify=trust_of(connection),
+        self._gives_up_refused = (
+            is_command and connection.is_loopback and not connection.is_supervised
         )
+        self.at = ""
+        try:
+            self.http = httpx.Client(
+                base_url=connection.url.rstrip("/"),
+                headers={"Authorization": f"Bearer {connection.token}"} if connection.token else {},
+                timeout=httpx.Timeout(30.0, connect=5.0),
+                transport=carrier,
+                verify=trust_of(connection),
+            )
+        except httpx.InvalidURL as error:
+            raise ServerUnreachable(connection.url, str(error)) from error
 
     def send(self, request: Request) -> Answer:
         """Returns the answer to a successful request.
@@ -257,14 +302,14 @@ class Transport:
         for a URL without `http:` or `https:`.
         """
         prepared = self._request(request)
-        give_up_at = elapsed_seconds() + self._patience_seconds
+        began_at = elapsed_seconds()
         wait_seconds = FIRST_PAUSE_SECONDS
         while True:
-            answer, cause = self._attempt(prepared)
+            answer, cause, patience_seconds = self._attempt(prepared)
             if answer is not None and answer.status_code not in RETRIED_STATUSES:
                 return _checked(answer, request)
             wait_seconds = _longer(wait_seconds, answer)
-            if elapsed_seconds() + wait_seconds > give_up_at:
+            if elapsed_seconds() + wait_seconds > began_at + patience_seconds:
                 if answer is not None:
                     return _checked(answer, request)
                 raise ServerUnreachable(self._connection.url, cause)
@@ -288,13 +333,18 @@ class Transport:
             request.method, request.path, params=asked or None, content=content, headers=told
         )
 
-    def _attempt(self, request: httpx.Request) -> tuple[httpx.Response | None, str]:
+    def _attempt(self, request: httpx.Request) -> tuple[httpx.Response | None, str, float]:
+        """Returns the answer, or the cause why there is none, and how long to try again."""
         try:
-            return self.http.send(request), ""
+            answer = self.http.send(request)
         except httpx.UnsupportedProtocol as error:
             raise ServerUnreachable(self._connection.url, str(error)) from error
         except httpx.TransportError as error:
-            return None, str(error) or type(error).__name__
+            is_refused = isinstance(error, httpx.ConnectError) and self._gives_up_refused
+            patience_seconds = REFUSED_SECONDS if is_refused else self._patience_seconds
+            return None, str(error) or type(error).__name__, patience_seconds
+        self._gives_up_refused = False
+        return answer, "", self._patience_seconds
 
 
 def _longer(wait_seconds: float, answer: httpx.Response | None) -> float:

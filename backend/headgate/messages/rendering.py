@@ -13,8 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeAlias
 
-from rapidfuzz import fuzz, process
-
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.message import Amount, Argument, Message, ObjectReference
 
@@ -260,5 +258,7 @@ def nearest(name: str, known: Collection[str], min_likeness: int = MIN_LIKENESS)
     """
     if len(name) > MAX_LENGTH:
         return None
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 - only mistakes need it, at the command line
+
     found = process.extractOne(name, known, scorer=fuzz.ratio, score_cutoff=min_likeness)
     return found[0] if found else None

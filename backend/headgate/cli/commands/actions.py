@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from headgate.cli.failures import CommandFailed, ExitCode, code_of_status, tell_problem, worst
-from headgate.cli.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, NODE, WORKLOAD, placed, workload_key
+from headgate.cli.kinds import WORKLOAD, configured_kinds, placed, workload_key
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     AllNamespaces,
@@ -35,6 +35,10 @@ from headgate.cli.output import (
 from headgate.cli.units import counted, timestamp_after
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import ServerProblem
+
+CLUSTER_QUEUE = configured_kinds()["ClusterQueue"]
+LOCAL_QUEUE = configured_kinds()["LocalQueue"]
+NODE = configured_kinds()["Node"]
 
 Object = dict[str, Any]
 Target = tuple[str, str]

@@ -7,11 +7,13 @@ import typer
 from headgate.cli.commands.actions import DRAIN_HEADERS, drain_rows
 from headgate.cli.commands.watch import TIMELINE_HEADERS, earlier_entries, latest, rows_of
 from headgate.cli.commands.why import WITHOUT_HISTORY, blocker_table
-from headgate.cli.kinds import NODE, WORKLOAD, Kind, placed, references
+from headgate.cli.kinds import WORKLOAD, Kind, configured_kinds, placed, references
 from headgate.cli.options import DEFAULT_NAMESPACE, Names, Namespace, client_of
 from headgate.cli.output import as_yaml, columns, fields, show, tinted
 from headgate.cli.units import age_of
 from headgate.client.client import HeadgateClient
+
+NODE = configured_kinds()["Node"]
 
 TIMELINE_TAIL = 12
 

@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from headgate.cli.commands.actions import queue_target
-from headgate.cli.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, WORKLOAD, workload_key
+from headgate.cli.kinds import WORKLOAD, configured_kinds, workload_key
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     Limit,
@@ -23,6 +23,9 @@ from headgate.cli.output import Format, say, show, show_answer, show_rows, show_
 from headgate.cli.units import age_of
 from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.schemas import Event, StreamReset
+
+CLUSTER_QUEUE = configured_kinds()["ClusterQueue"]
+LOCAL_QUEUE = configured_kinds()["LocalQueue"]
 
 EVENT_HEADERS = ("position", "age", "type", "object", "actor", "message")
 TIMELINE_HEADERS = ("position", "age", "event", "actor", "details")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from headgate.cli.commands.agent import host_name, run_agent
 from headgate.cli.failures import Failure, exit_for
-from headgate.cli.kinds import CLUSTER_QUEUE
+from headgate.cli.kinds import configured_kinds
 from headgate.cli.options import DEFAULT_NAMESPACE
 from headgate.cli.replay.arrivals import Object, named
 from headgate.cli.replay.command import configure
@@ -28,6 +28,8 @@ from headgate.executor.substrates.agent.inventory import (
 )
 from headgate.executor.substrates.agent.pod_template import PodRules
 from headgate.settings import from_environment
+
+CLUSTER_QUEUE = configured_kinds()["ClusterQueue"]
 
 LOCAL = "local"
 QUEUE = "default"
