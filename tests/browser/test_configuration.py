@@ -55,7 +55,7 @@ def test_an_admin_changes_a_quota_and_undoes_it(screen: Screen, client: Headgate
     expect(page.get_by_text("1 would be changed")).to_be_visible()
     apply.click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("would be evicted")).to_be_visible()
+    expect(dialog.get_by_text("evicted ·")).to_be_visible()
     dialog.get_by_label("Reason").fill("ticket 4711")
     dialog.get_by_role("button", name="Apply").click()
     expect(page.get_by_text("1 applied")).to_be_visible()

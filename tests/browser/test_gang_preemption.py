@@ -126,7 +126,7 @@ def test_victims_of_a_gang_save_a_checkpoint_before_they_stop(
     row = page.get_by_role("row").filter(has_text="lab/gang")
     expect(row).to_be_visible()
     (found,) = client.read("/v1/preemptions", {"workload": "lab/gang"})["items"]
-    screen.open(f"/preemptions/{found['id']}", "Room for lab/gang")
+    screen.open(f"/preemptions/{found['id']}", "Preemption for lab/gang")
     victims = page.get_by_role("region", name="Victims")
     for victim in VICTIMS:
         line = victims.get_by_role("row").filter(has_text=victim)

@@ -100,19 +100,19 @@ def told_of(screen: Screen, sentence: str) -> None:
 
 def test_the_ledger_plays_its_rounds_forwards(screen: Screen) -> None:
     screen.open("/preemptions?cohort=tale", "Preemptions")
-    expect(screen.page.get_by_text("Round 2 of 2")).to_be_visible()
+    expect(screen.page.get_by_text("Preemption 2 of 2")).to_be_visible()
     slider = screen.page.get_by_label("Playback position")
     slider.fill("1")
     told_of(screen, "story/borrower (priority 50) preempted story/first.")
     screen.page.get_by_role("button", name="Play").click()
-    expect(screen.page.get_by_text("Round 2 of 2")).to_be_visible()
+    expect(screen.page.get_by_text("Preemption 2 of 2")).to_be_visible()
     told_of(screen, "story/urgent (priority 90) preempted story/second.")
     assert screen.serious_violations() == []
 
 
 def test_a_round_is_followed_from_plan_to_start(screen: Screen, client: HeadgateClient) -> None:
     (found,) = client.read("/v1/preemptions", {"workload": "story/urgent"})["items"]
-    screen.open(f"/preemptions/{found['id']}", "Room for story/urgent")
+    screen.open(f"/preemptions/{found['id']}", "Preemption for story/urgent")
     expect(screen.page.get_by_text("Eviction requested", exact=True)).to_be_visible()
     expect(screen.page.get_by_role("region", name="Quota figures")).to_contain_text("mine")
     report(client, "second", "acknowledge", handler="ckpt")
@@ -129,6 +129,6 @@ def test_the_ledger_is_narrowed_in_the_address(screen: Screen) -> None:
     screen.open("/preemptions", "Preemptions")
     screen.page.get_by_label("Workload", exact=True).fill("story/first")
     screen.page.get_by_role("button", name="Apply filters").click()
-    expect(screen.page.get_by_text("Round 1 of 1")).to_be_visible()
+    expect(screen.page.get_by_text("Preemption 1 of 1")).to_be_visible()
     screen.page.get_by_role("button", name="Clear filters").click()
     expect(screen.page.get_by_label("Workload", exact=True)).to_have_value("")

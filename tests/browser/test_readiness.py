@@ -192,7 +192,7 @@ def test_story_3_an_admin_reactivates_fifty_workloads_at_once(
     screen.page.get_by_role("button", name=f"Select all {MANY}").click()
     screen.page.get_by_role("button", name="Activate", exact=True).click()
     dialog = screen.page.get_by_role("dialog", name=f"Activate {MANY} workloads")
-    expect(dialog.get_by_text(f"{MANY} of {MANY} will be changed")).to_be_visible()
+    expect(dialog.get_by_text(f"Applies to {MANY} of {MANY} selected workloads")).to_be_visible()
     expect(items_of(dialog).first).to_contain_text("Fits in ClusterQueue story-3")
     dialog.get_by_label("Reason").fill("spot capacity is back")
     dialog.get_by_role("button", name=f"Activate {MANY}").click()

@@ -78,7 +78,7 @@ def test_a_form_writes_the_documents_and_only_what_was_tried_is_applied(screen: 
     expect(apply).to_have_attribute("aria-disabled", "true")
 
     page.get_by_role("button", name="Run simulation").click()
-    expect(page.get_by_text(re.compile("^It would "))).to_be_visible()
+    expect(page.get_by_text(re.compile("^Would "))).to_be_visible()
     expect(apply).not_to_have_attribute("aria-disabled", "true")
     page.get_by_label("Pods", exact=True).fill("2")
     expect(apply).to_have_attribute("aria-disabled", "true")
@@ -110,7 +110,7 @@ def test_an_admin_drags_the_slider_to_an_incident_and_opens_the_cycle_that_decid
     name = HOLDER
     screen.open("/workloads", "Workloads")
     page.get_by_role("button", name="Time travel").click()
-    slider = _bar(screen).get_by_label("Revision")
+    slider = _bar(screen).get_by_label("Revision", exact=True)
     expect(slider).to_be_visible()
     head = slider.get_attribute("max")
     assert head is not None
@@ -147,7 +147,7 @@ def test_the_history_tells_what_taking_a_change_back_would_do(screen: Screen) ->
     screen.open("/history?stream=clusterqueue/gpu", "Change history")
     page.get_by_role("button", name="Roll back to this revision").first.click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("would start")).to_be_visible()
+    expect(dialog.get_by_text("evicted ·")).to_be_visible()
     dialog.get_by_role("button", name="Cancel").click()
 
 

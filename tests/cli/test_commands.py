@@ -363,6 +363,62 @@ def test_submitting_under_a_taken_name_changes_nothing(headgate: Invoker) -> Non
     remove(headgate, "taken")
 
 
+def cpu_of(headgate: Invoker, name: str) -> str:
+    pod_set = headgate.json("get", f"wl/{name}")["spec"]["podSets"][0]
+    return str(pod_set["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"])
+
+
+def test_a_taken_name_is_replaced_on_demand_once_its_pods_stopped(headgate: Invoker) -> None:
+    asked = ("submit", "--name", "again", "--queue", "main", "--replace", "--cpu")
+    assert "workload/default/again created" in headgate(*asked, "1").stdout
+    first = headgate.json("get", "wl/again")["metadata"]["uid"]
+    tried = headgate(*asked, "2", "--dry-run").stdout
+    assert tried == "workload/again would be replaced (dry run)\n"
+    headgate(*asked, "nonsense", code=8)
+    assert (headgate.json("get", "wl/again")["metadata"]["uid"], cpu_of(headgate, "again")) == (
+        first, "1",
+    )  # fmt: skip
+
+    done = headgate(*asked, "2")
+
+    assert "workload/again deleted" in done.stderr
+    assert "workload/default/again created" in done.stdout
+    assert cpu_of(headgate, "again") == "2"
+    remove(headgate, "again")
+
+
+def test_a_dry_run_of_the_client_asks_no_server(headgate: Invoker) -> None:
+    nowhere = ("--server", "http://127.0.0.1:9", "--dry-run=client")
+    applied = headgate("apply", "-f", "-", *nowhere, given=KEPT)
+    assert applied.stdout.splitlines() == [
+        "resourceflavor/kept read (client dry run)", "clusterqueue/keeper read (client dry run)",
+    ]  # fmt: skip
+    shown = headgate.json("submit", "--name", "unsent", "--queue", "main", "--cpu", "2", *nowhere)
+    assert (shown["metadata"]["name"], shown["spec"]["queueName"]) == ("unsent", "main")
+    deleted = headgate("delete", "cq/small", *nowhere).stdout
+    assert deleted == "clusterqueue/small would be deleted (client dry run)\n"
+    headgate("apply", "-f", "-", *nowhere, code=8, given="kind: [")
+    headgate("apply", "-f", "-", *nowhere, code=8, given="kind: Cohort")
+
+
+@pytest.mark.parametrize("mode", ["--dry-run", "--dry-run=server", "--dry-run=All"])
+def test_a_dry_run_of_the_server_validates_and_changes_nothing(
+    headgate: Invoker, mode: str
+) -> None:
+    assert (
+        "cohort/some created (dry run)"
+        in headgate("apply", "-f", "-", mode, given=SOME_COHORT).stdout
+    )
+    headgate("get", "cohort/some", code=3)
+
+
+def test_a_dry_run_knows_the_modes_of_kubectl(headgate: Invoker) -> None:
+    said = headgate("apply", "-f", "-", "--dry-run=maybe", code=2, given=SOME_COHORT).stderr
+    for mode in ("none", "client", "server", "admission"):
+        assert mode in said
+    assert headgate("stop", "cq/small", "--dry-run=server").stdout.endswith("(dry run)\n")
+
+
 def test_submitting_to_a_queue_that_is_not_there_is_said_at_once(headgate: Invoker) -> None:
     asked = ("submit", "--name", "lost", "--queue", "mian", "--cpu", "1")
     for words in ((*asked, "--dry-run"), asked):

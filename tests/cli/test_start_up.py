@@ -104,8 +104,10 @@ def test_a_server_is_supervised_while_its_process_lives(
     tmp_path: Path, pid: int, is_supervised: bool
 ) -> None:
     (tmp_path / "run.json").write_text(f'{{"url": "{HERE.url}", "pid": {pid}}}')
-    for given in ({}, {"server": HERE.url, "token": "given"}):
-        found = find_connection(home=tmp_path / "none", directory=tmp_path, **given)
+    for server in ("", HERE.url):
+        found = find_connection(
+            server=server, token="given", home=tmp_path / "none", directory=tmp_path
+        )
         assert found.is_supervised is is_supervised
 
 

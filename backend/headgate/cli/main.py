@@ -35,8 +35,9 @@ SECTIONS = {
 
 GLOBAL_OPTIONS = ("--server", "--token", "--at")
 FILE_OPTIONS = ("-f", "--filename")
-DRY_RUN_VALUES = {"--dry-run=all": "--dry-run", "--dry-run=admission": "--simulate"}
-"""Values of `--dry-run` as kubectl and Kueue write them, by lower case."""
+DRY_RUN = "--dry-run"
+WITH_DRY_RUN_MODE = frozenset({"apply", "submit", "delete"})
+"""The commands with a mode in `--dry-run`, as in kubectl and Kueue; it is a flag in others."""
 
 MAX_SUMMARY_LENGTH = 1000
 """Longer than the summary of any command, so that Typer shortens none."""
@@ -294,6 +295,7 @@ def hoisted(arguments: Sequence[str]) -> list[str]:
     """Returns the arguments with global options first, so that users may write them anywhere."""
     first: list[str] = []
     rest: list[str] = []
+    command = ""
     remaining = with_script_options(arguments)
     while remaining:
         word = remaining.pop(0)
@@ -304,8 +306,20 @@ def hoisted(arguments: Sequence[str]) -> list[str]:
         elif word.startswith(tuple(f"{name}=" for name in GLOBAL_OPTIONS)):
             first.append(word)
         else:
-            rest.append(DRY_RUN_VALUES.get(word.lower(), word))
+            command = command or ("" if word.startswith("-") else word)
+            rest += _dry_run_of(word, command) if word.startswith(DRY_RUN) else [word]
     return [*first, *rest]
+
+
+def _dry_run_of(word: str, command: str) -> list[str]:
+    """The option `--dry-run[=MODE]` as the command has it; Kueue's All is the server's mode."""
+    mode = word.lower().removeprefix(DRY_RUN).removeprefix("=") or "server"
+    mode = "server" if mode == "all" else mode
+    if command in WITH_DRY_RUN_MODE:
+        return [f"{DRY_RUN}={mode}"]
+    if mode == "none":
+        return []
+    return [DRY_RUN] if mode in {"server", "admission"} else [word]
 
 
 app = typer.Typer(

@@ -1,6 +1,7 @@
 """Arguments and options that several commands share, and the client that the global ones select."""
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -125,6 +126,26 @@ Since = Annotated[
     str, option("DURATION", "Look-back window, e.g. 2h", "--since", callback=_duration)
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Validate only; don't apply")]
+
+
+class DryRunMode(StrEnum):
+    """How far a change is tried without being applied (kubectl: `--dry-run`)."""
+
+    NONE = "none"
+    CLIENT = "client"
+    SERVER = "server"
+    ADMISSION = "admission"
+
+
+DryRunIn = Annotated[
+    DryRunMode,
+    option(
+        "MODE",
+        "Don't apply: client (read only), server (validate; the default of --dry-run), or "
+        "admission (simulate)",
+        "--dry-run",
+    ),
+]
 Simulated = Annotated[
     bool, typer.Option("--simulate", help="Simulate scheduling impact; don't apply")
 ]

@@ -8,13 +8,26 @@ import msgspec
 import typer
 
 from headgate.cli.commands.history import stream_of
-from headgate.cli.commands.simulate import Expected, require_simulation, show_simulation
+from headgate.cli.commands.simulate import (
+    Expectation,
+    Expected,
+    require_simulation,
+    show_simulation,
+)
 from headgate.cli.commands.wait import ADMITTED, wait_for_batch
-from headgate.cli.failures import ExitCode, code_of_status, problem_in, tell_problem, worst
+from headgate.cli.failures import (
+    CommandFailed,
+    ExitCode,
+    code_of_status,
+    problem_in,
+    tell_problem,
+    worst,
+)
 from headgate.cli.kinds import Kind, placed, references
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
-    DryRun,
+    DryRunIn,
+    DryRunMode,
     Files,
     Names,
     Namespace,
@@ -33,6 +46,7 @@ from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Advice, Batch, ItemResult
 from headgate.client.transport import ServerProblem
 
+Object = dict[str, Any]
 WaitForAdmission = Annotated[bool, typer.Option("--wait", help="Wait until workloads are admitted")]
 
 
@@ -41,7 +55,7 @@ def apply(
     *,
     files: Files,
     reason: Reason = "",
-    dry_run: DryRun = False,
+    dry_run: DryRunIn = DryRunMode.NONE,
     simulate: Simulated = False,
     expect: Expected = [],  # noqa: B006 - Typer copies it
     wait: WaitForAdmission = False,
@@ -49,20 +63,70 @@ def apply(
     output: Output = Format.TABLE,
 ) -> None:
     """Apply manifests."""
-    require_simulation(expect, simulate=simulate)
     documents = documents_of(files)
+    mode = DryRunMode.ADMISSION if simulate else dry_run
+    if is_shown_unsent(ctx, documents, mode, expect, output):
+        return
+    is_tried = mode is DryRunMode.SERVER
     with client_of(ctx) as client:
-        if simulate:
-            show_simulation(client.simulate(documents), output, expect)
-            return
-        batch = client.apply(documents, dry_run=dry_run, reason=reason)
+        batch = client.apply(documents, dry_run=is_tried, reason=reason)
         if not show_value(batch, output):
-            tell_results(batch, dry_run=dry_run)
+            tell_results(batch, dry_run=is_tried)
         code = code_of_results(batch)
-        if wait and not dry_run and code is ExitCode.OK:
+        if wait and not is_tried and code is ExitCode.OK:
             wait_for_batch(client, batch, ADMITTED, seconds_of(timeout), show)
     if code is not ExitCode.OK:
         raise typer.Exit(code)
+
+
+def is_shown_unsent(
+    ctx: typer.Context,
+    documents: bytes,
+    mode: DryRunMode,
+    expect: list[Expectation],
+    output: Format,
+) -> bool:
+    """Shows objects as they were read, or what applying them would do; whether the mode asks so."""
+    require_simulation(expect, simulate=mode is DryRunMode.ADMISSION)
+    if mode is DryRunMode.CLIENT:
+        show_read(objects_in(documents), output)
+        return True
+    if mode is DryRunMode.ADMISSION:
+        with client_of(ctx) as client:
+            show_simulation(client.simulate(documents), output, expect)
+        return True
+    return False
+
+
+def objects_in(documents: bytes) -> list[Object]:
+    """Returns the objects of manifests as they are written, those of lists one by one.
+
+    Raises `CommandFailed` for what is no YAML, and for an object without kind or name.
+    """
+    import yaml  # noqa: PLC0415 - only this and output need it
+
+    found: list[Any] = []
+    try:
+        written = [one for one in yaml.safe_load_all(documents) if one is not None]
+    except yaml.YAMLError as error:
+        raise CommandFailed(f"invalid YAML: {error}", code=ExitCode.REFUSED) from error
+    for one in written:
+        items = one.get("items") if isinstance(one, dict) else None
+        found += items if isinstance(items, list) else [one]
+    for one in found:
+        metadata = one.get("metadata") if isinstance(one, dict) else None
+        if not isinstance(metadata, dict) or not metadata.get("name") or not one.get("kind"):
+            raise CommandFailed("an object has no kind or no metadata.name", code=ExitCode.REFUSED)
+    return found
+
+
+def show_read(found: list[Object], output: Format) -> None:
+    """Shows objects that were only read, as kubectl does after `--dry-run=client`."""
+    if show_value(found[0] if len(found) == 1 else {"items": found}, output):
+        return
+    for one in found:
+        outcome = "" if output is Format.NAME else " read (client dry run)"
+        show(f"{str(one['kind']).lower()}/{one['metadata']['name']}{outcome}")
 
 
 def tell_results(batch: Batch, *, dry_run: bool = False, names_only: bool = False) -> None:
@@ -102,19 +166,25 @@ def delete(
     names: Names,
     namespace: Namespace = DEFAULT_NAMESPACE,
     reason: Reason = "",
-    dry_run: DryRun = False,
+    dry_run: DryRunIn = DryRunMode.NONE,
     simulate: Simulated = False,
     yes: Yes = False,
     output: Output = Format.TABLE,
 ) -> None:
     """Delete resources (in-use ones are finalized later)."""
     asked = references(names)
-    if simulate:
+    if dry_run is DryRunMode.CLIENT:
+        for kind, name in asked:
+            short = placed(name, namespace)[1]
+            show(f"{kind.name.lower()}/{short} would be deleted (client dry run)")
+        return
+    if simulate or dry_run is DryRunMode.ADMISSION:
         streams = ",".join(stream_of(kind.name, name, namespace) for kind, name in asked)
         with client_of(ctx) as client:
             show_simulation(client.simulate(b"", {"delete": streams}), output)
         return
-    if len(asked) > 1 and not yes and not dry_run and sys.stdin.isatty():
+    is_tried = dry_run is DryRunMode.SERVER
+    if len(asked) > 1 and not yes and not is_tried and sys.stdin.isatty():
         typer.confirm(f"Delete {len(asked)} objects?", abort=True, err=True)
     codes: list[ExitCode] = []
     with client_of(ctx) as client:
@@ -122,7 +192,7 @@ def delete(
             place, short = placed(name, namespace)
             path = kind.path(place, short)
             reference = f"{kind.name.lower()}/{short}"
-            codes.append(_delete_one(client, kind, path, reference, reason, dry_run=dry_run))
+            codes.append(_delete_one(client, kind, path, reference, reason, dry_run=is_tried))
     if worst(codes) is not ExitCode.OK:
         raise typer.Exit(worst(codes))
 

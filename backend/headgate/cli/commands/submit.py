@@ -9,15 +9,16 @@ import msgspec
 import typer
 
 from headgate.adapters.system.clocks_and_randomness import unique_key
-from headgate.cli.commands.apply import code_of_results, tell_results
+from headgate.cli.commands.apply import code_of_results, is_shown_unsent, tell_results
 from headgate.cli.commands.batch_script import read_script
-from headgate.cli.commands.simulate import Expected, require_simulation, show_simulation
-from headgate.cli.commands.wait import ADMITTED, wait_for_batch
+from headgate.cli.commands.simulate import Expected
+from headgate.cli.commands.wait import ADMITTED, delete_present, wait_for_batch
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
-    DryRun,
+    DryRunIn,
+    DryRunMode,
     Files,
     Namespace,
     Output,
@@ -72,6 +73,9 @@ Completions = Annotated[
 ]
 Parallelism = Annotated[
     int | None, option("NUMBER", "Pods at a time, with --completions (default: --pods)", min=1)
+]
+Replacing = Annotated[
+    bool, typer.Option("--replace", help="Delete a workload of the name first, once it stopped")
 ]
 Array = Annotated[str, option("0-LAST[%N]", "A pod for each index, N at a time (as sbatch)")]
 
@@ -144,7 +148,8 @@ def submit(
     parallelism: Parallelism = None,
     array: Array = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
-    dry_run: DryRun = False,
+    replace: Replacing = False,
+    dry_run: DryRunIn = DryRunMode.NONE,
     simulate: Simulated = False,
     expect: Expected = [],  # noqa: B006
     wait: WaitForWorkloads = False,
@@ -154,12 +159,12 @@ def submit(
 ) -> None:
     """Submit a workload.
 
-    Options describe a new workload, never a present one; files are applied. A script runs in each
-    pod, with options in #HEADGATE or #SBATCH lines: `headgate submit -q team-a --gpu 1 train.sh`
+    Options describe a new workload, files are applied. A script runs in each pod, with options in
+    #HEADGATE or #SBATCH lines: `headgate submit -q team-a --gpu 1 train.sh`
     """
-    require_simulation(expect, simulate=simulate)
+    mode = DryRunMode.ADMISSION if simulate else dry_run
     if files:
-        manifest, documents = _documents_only(files, upload, name, queue, cpu, memory, script)
+        manifest, written = _of_files(files, upload, name, queue, cpu, memory, script or replace)
     else:
         options = WorkloadOptions(
             name=name or generated_name(script[0] if script else "workload"), namespace=namespace,
@@ -170,13 +175,12 @@ def submit(
             priority_class=priority_class, labels=pairs(label), run_seconds=run_seconds,
             queue=queue or (DEFAULT_QUEUE if script else ""), single_pods=single_pods)  # fmt: skip
         manifest = _with_script(manifest_of(options), script, env, directory_of(upload, chdir))
-        documents = msgspec.json.encode(manifest)
+        written = msgspec.json.encode(manifest)
+    if is_shown_unsent(ctx, written, mode, expect, output):
+        return
     with client_of(ctx) as client:
-        if simulate:
-            show_simulation(client.simulate(documents), output, expect)
-            return
-        batch = _submit(client, documents, manifest, upload, output, dry_run=dry_run)
-        if wait and not dry_run:
+        batch = _submit(client, written, manifest, upload, output, mode, timeout if replace else "")
+        if wait and mode is DryRunMode.NONE:
             wait_for_batch(client, batch, awaited, seconds_of(timeout), _telling(output))
 
 
@@ -191,10 +195,16 @@ def _submit(
     manifest: Object,
     upload: Path | None,
     output: Format,
-    *,
-    dry_run: bool,
+    mode: DryRunMode,
+    replaced: str,
 ) -> Batch:
-    """Submits the manifest, or applies documents where there is none; shows each result."""
+    """Submits the manifest, or applies documents where there is none; shows each result.
+
+    A workload of the name is deleted first within `replaced`, a duration; empty for not at all.
+    """
+    dry_run = mode is DryRunMode.SERVER
+    if replaced and delete_present(client, manifest, seconds_of(replaced), dry_run=dry_run):
+        return Batch(results=[])
     ship(client, manifest, upload)
     if not manifest:
         batch = client.apply(documents, dry_run=dry_run)
@@ -221,7 +231,7 @@ def _show_batch(batch: Batch, output: Format, *, dry_run: bool) -> None:
         _say_next_command(batch)
 
 
-def _documents_only(files: list[str], *options: object) -> tuple[Object, bytes]:
+def _of_files(files: list[str], *options: object) -> tuple[Object, bytes]:
     """Returns the documents of files, and no manifest of options."""
     if any(options):
         raise CommandFailed("specify -f FILE or options, not both", code=ExitCode.USAGE)
@@ -374,13 +384,10 @@ def _with_script(
     if not script:
         return manifest
     found = read_script(Path(script[0]), script[1:])
-    _say_ignored(found.ignored)
+    if found.ignored:
+        ignored = ", ".join(found.ignored)
+        say(f"#SBATCH options without an equal meaning are ignored: {ignored}")
     return with_command(manifest, found.command, pairs(env), directory)
-
-
-def _say_ignored(options: list[str]) -> None:
-    if options:
-        say(f"#SBATCH options without an equal meaning are ignored: {', '.join(options)}")
 
 
 def _say_next_command(batch: Batch) -> None:

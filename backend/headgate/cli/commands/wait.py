@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from headgate.adapters.system.clocks_and_randomness import unique_key
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD, workload_key
 from headgate.cli.options import (
@@ -29,6 +30,7 @@ DELETED = "deleted"
 ADMITTED = "condition=Admitted"
 NOT_FOUND = 404
 POLL_SECONDS = 5.0
+REPLACED = "replaced by headgate submit --replace"
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +135,31 @@ def wait_for_batch(
             met = "admitted" if awaited == ADMITTED else f"condition met: {goal.name}"
             tell(f"{result.reference} {met}")
             _exit_if_failed(result.reference, found)
+
+
+def delete_present(
+    client: HeadgateClient, manifest: Object, seconds: float, *, dry_run: bool
+) -> bool:
+    """Deletes the workload that has the name of a manifest, and waits until its pods stopped.
+
+    Nothing is done where there is none. Returns whether that is all, as in a dry run that found
+    one. Raises `ServerProblem` without a deletion where the manifest is invalid, and
+    `CommandFailed` at the timeout: the deletion goes on, and nothing is submitted.
+    """
+    place, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+    path = WORKLOAD.path(place, name)
+    if _read(client, path, must_exist=False) is None:
+        return False
+    # Validated under another name, as this one is taken until the present workload is deleted.
+    renamed = {**manifest["metadata"], "name": f"replacement-{unique_key()[:8]}"}
+    client.try_submit({**manifest, "metadata": renamed})
+    if dry_run:
+        show(f"workload/{name} would be replaced (dry run)")
+        return True
+    client.remove(path, REPLACED)
+    wait_for(client, f"{place}/{name}", goal_of("delete"), seconds)
+    say(f"workload/{name} deleted")
+    return False
 
 
 def phase_of(found: Object | None) -> str:
