@@ -1,4 +1,4 @@
-"""What every substrate does below the executor core: agent, simulator, Slurm, Kubernetes."""
+"""What every substrate does below the executor core: agent, simulator, and the clusters."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,11 +19,14 @@ from headgate.executor.substrates.agent.run_directory import Started
 from headgate.executor.substrates.kubernetes.cluster import (
     FENCE_MARGIN_SECONDS as KUBERNETES_FENCE_MARGIN_SECONDS,
 )
+from headgate.executor.substrates.ray.cluster import RayCluster
 from headgate.executor.substrates.slurm.cluster import (
     FENCE_MARGIN_SECONDS as SLURM_FENCE_MARGIN_SECONDS,
 )
 from headgate.executor.substrates.slurm.cluster import SlurmCluster
 from tests.executors.pods import LOG, assignment_of, ended, eventually, host_of, key_of, shell
+from tests.executors.ray_cluster import RayTestCluster
+from tests.executors.ray_double import RayDouble
 from tests.executors.simulated_substrate import SimulatedSubstrate
 from tests.executors.slurm_cluster import SKIPPED, SlurmTestCluster, is_wanted
 from tests.kubernetes.api_double import api_double
@@ -70,7 +73,7 @@ class ProcessWorld:
         self._directory = directory
         self.substrate = self._new()
 
-    def _new(self) -> AgentHost | SlurmCluster:
+    def _new(self) -> AgentHost | SlurmCluster | RayCluster:
         raise NotImplementedError
 
     def pods(self, *, exit_code: int = 0, lasts: bool = False) -> Any:
@@ -180,6 +183,24 @@ class KubernetesWorld:
         self.substrate.close()
 
 
+class RayWorld(ProcessWorld):
+    """Ranks of jobs of a Ray cluster on this host."""
+
+    _name = "ray"
+    _fence_margin = 0.0
+
+    def __init__(self, directory: Path, cluster: RayTestCluster | RayDouble) -> None:
+        self._cluster = cluster
+        super().__init__(directory)
+
+    def _new(self) -> RayCluster:
+        return self._cluster.substrate(self._directory / self._name)
+
+    def lives(self, key: RunKey) -> bool:
+        started = self._cluster.started(key.name)
+        return started is not None and files.start_ticks(started.pid) is not None
+
+
 class SimulatedWorld:
     """Simulated pods, which outlive the executor's process as a cluster does."""
 
@@ -217,7 +238,7 @@ class SimulatedWorld:
         return
 
 
-AnyWorld = AgentWorld | KubernetesWorld | SimulatedWorld | SlurmWorld
+AnyWorld = KubernetesWorld | ProcessWorld | SimulatedWorld
 
 
 @pytest.fixture(
@@ -226,6 +247,8 @@ AnyWorld = AgentWorld | KubernetesWorld | SimulatedWorld | SlurmWorld
         "simulator",
         "kubernetes",
         pytest.param("slurm", marks=pytest.mark.skipif(not is_wanted(), reason=SKIPPED)),
+        "ray-double",
+        pytest.param("ray", marks=pytest.mark.nightly),
     ]
 )
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyWorld]:
@@ -240,6 +263,10 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyWorld]:
             made: AnyWorld = AgentWorld(tmp_path)
         case "slurm":
             made = SlurmWorld(tmp_path, request.getfixturevalue("slurm_of_tests"))
+        case "ray":
+            made = RayWorld(tmp_path, request.getfixturevalue("ray_of_tests"))
+        case "ray-double":
+            made = RayWorld(tmp_path, request.getfixturevalue("ray_double"))
         case _:
             made = SimulatedWorld()
     yield made
@@ -400,6 +427,12 @@ def test_a_soft_eviction_reaches_the_pod(world: World, cores: Cores) -> None:
 def test_a_lost_server(world: World, cores: Cores, policy: NodeLossPolicy, expected: str) -> None:
     world.substrate.keep_lease(1_000.0)
     cores.assign(assignment_of(world.pods(lasts=True), node_loss_policy=policy))
+    if policy == "Fence" and "fence" not in world.substrate.capabilities:
+        cores.until(lambda: bool(cores.reported("finished")))
+        (refused,) = cores.reported("finished")
+        assert refused.reason == "StartFailed"
+        assert "cannot fence" in refused.message
+        return
     cores.until(lambda: is_running(cores, key_of()))
     world.pass_lease()
     world.substrate.wait(0.2)

@@ -139,7 +139,11 @@ GROUPS = {
     ),
     "executor": (
         "Run a simulated executor, or that of a cluster",
-        {"kubernetes": "executor.kubernetes:kubernetes", "slurm": "executor.slurm:slurm"},
+        {
+            "kubernetes": "executor.kubernetes:kubernetes",
+            "ray": "executor.clusters:ray",
+            "slurm": "executor.clusters:slurm",
+        },
     ),
     "replay": (
         "Replay a trace or scenario",

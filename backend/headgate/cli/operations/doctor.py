@@ -1,5 +1,7 @@
 """`doctor`: checks of this machine and of a running installation, each with its remedy."""
 
+import contextlib
+import os
 import re
 import shutil
 import sys
@@ -28,6 +30,8 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.embedded.ports import holder_of, is_free
 from headgate.embedded.run_directory import RunDirectory
 from headgate.executor.substrates.agent.pod_template import HONOURED
+from headgate.executor.substrates.ray.dashboard import Dashboard, RayAway, RayRefused
+from headgate.executor.substrates.ray.wrapper import HOST_LABEL
 from headgate.executor.substrates.slurm.command_line import SlurmAway, SlurmCommands, SlurmRefused
 from headgate.executor.substrates.slurm.nodes import CLOSED, LOST, states_of
 from headgate.settings import Settings, found_page, from_environment
@@ -159,6 +163,8 @@ MIN_POSTGRES_VERSION = 15
 MAX_CLOCK_DIFFERENCE_SECONDS = 2.0
 MAX_LAG_EVENTS = 10_000
 SLURM_CONF = "/etc/slurm/slurm.conf"
+RAY_ADDRESS = "RAY_API_SERVER_ADDRESS"
+"""The variable by which commands of Ray know a dashboard."""
 
 
 def installation_findings(settings: Settings) -> list[Finding]:
@@ -313,6 +319,23 @@ def slurm(commands: SlurmCommands) -> list[Finding]:
     return found
 
 
+def ray(url: str) -> list[Finding]:
+    """Checks the Ray cluster that `RAY_API_SERVER_ADDRESS` names; none where it names none."""
+    if not url:
+        return []
+    with contextlib.closing(Dashboard(url)) as dashboard:
+        try:
+            release, nodes = dashboard.version(), dashboard.nodes()
+        except (RayAway, RayRefused) as failure:
+            return [warn("ray", str(failure), "Start the head of Ray; jobs end with it.")]
+    unnamed = [node for node in nodes if HOST_LABEL not in node.labels]
+    text = f"{release} at {url}, {len(nodes)} nodes, {len(nodes) - len(unnamed)} named"
+    if unnamed:
+        remedy = f"Start the others with `ray start --labels={HOST_LABEL}=NAME`."
+        return [warn("ray", text, remedy)]
+    return [ok("ray", text)]
+
+
 def broker(settings: Settings) -> Finding:
     """Checks the broker; without it workers poll, and decisions take longer."""
     if not settings.broker_url:
@@ -342,6 +365,7 @@ def doctor() -> None:
     findings = [
         *machine_findings(settings, url),
         *slurm(SlurmCommands()),
+        *ray(os.environ.get(RAY_ADDRESS, "")),
         *installation_findings(settings),
     ]
     for finding in findings:

@@ -115,6 +115,9 @@ KUBERNETES_CAPABILITIES = frozenset(
 )
 """What the Kubernetes executor honours: whole templates, but for node and explicit priority."""
 
+RAY_CAPABILITIES = SLURM_CAPABILITIES
+"""What the Ray executor honours; what an image or a volume gives comes with the Ray cluster."""
+
 CONTROLLER = "controller."
 """Before the kind of a job that only its own controller runs, as the one capability needed."""
 

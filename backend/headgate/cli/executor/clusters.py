@@ -1,7 +1,8 @@
-"""`headgate executor slurm`: run pods as jobs of a Slurm cluster."""
+"""`headgate executor slurm` and `headgate executor ray`: run pods as jobs of a cluster."""
 
 import os
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -18,8 +19,12 @@ from headgate.cli.options import connection_of, option
 from headgate.cli.output import say
 from headgate.client.transport import Connection
 from headgate.executor.process import ExecutorProcess, Superseded
+from headgate.executor.substrate import Substrate
 from headgate.executor.substrates.agent.pod_template import PodRules
-from headgate.executor.substrates.agent.wake_socket import AlreadyRuns
+from headgate.executor.substrates.agent.wake_socket import AlreadyRuns, only_one
+from headgate.executor.substrates.ray.cluster import RayCluster, RaySettings
+from headgate.executor.substrates.ray.dashboard import Dashboard, RayAway, RayRefused
+from headgate.executor.substrates.ray.wrapper import HOST_LABEL
 from headgate.executor.substrates.slurm.cluster import SlurmCluster, SlurmSettings
 from headgate.executor.substrates.slurm.command_line import SlurmAway, SlurmCommands, SlurmRefused
 from headgate.executor.substrates.slurm.nodes import NodeRules
@@ -67,10 +72,6 @@ def slurm(
     An admin applies an Executor of this name first, and creates a token for it. Example:
     `headgate executor slurm --name slurm --partition gpu --directory /shared/headgate`
     """
-    connection = connection_of(ctx)
-    if token_file is not None:
-        token = token_file.read_text().strip()
-        connection = msgspec.structs.replace(connection, token=token)
     settings = SlurmSettings(
         directory=directory,
         nodes=NodeRules(
@@ -90,11 +91,81 @@ def slurm(
         sbatch_options=tuple(sbatch_option),
         default_memory_mebibytes=default_memory,
     )
-    run_cluster(connection, settings)
+    _run_slurm(_connection(ctx, token_file), settings)
 
 
-def run_cluster(connection: Connection, settings: SlurmSettings) -> None:
-    """Runs pods as jobs of a cluster until a signal stops the executor."""
+def ray(
+    ctx: typer.Context,
+    *,
+    dashboard: Annotated[str, option("URL", "Dashboard of the Ray cluster")],
+    directory: Annotated[Path, option("DIRECTORY", "Jobs and journal of this executor")],
+    name: Annotated[str, option("NAME", "Executor")] = "ray",
+    labels: Annotated[Repeated, option("KEY=VALUE", "Labels of all nodes (repeatable)")] = [],  # noqa: B006 - Typer copies it
+    token_file: Annotated[Path | None, option("FILE", "File with the API token")] = None,
+    dashboard_token_file: Annotated[
+        Path | None, option("FILE", "File with the token of the dashboard, if it wants one")
+    ] = None,
+    secrets_directory: Annotated[
+        Path | None, option("DIRECTORY", "Secrets as files NAMESPACE/NAME/KEY")
+    ] = None,
+    python: Annotated[str, option("FILE", "Python with Ray on the nodes")] = "python",
+) -> None:
+    """Run pods as jobs of a Ray cluster (Ctrl-C to stop; jobs keep running).
+
+    Nodes of Ray start with `--labels=headgate.dev/host=NAME`. Example:
+    `headgate executor ray --dashboard http://head:8265 --directory /var/lib/headgate/ray`
+    """
+    settings = RaySettings(
+        directory=directory,
+        executor=name,
+        labels=pairs(labels),
+        secrets_directory=str(secrets_directory or ""),
+        python=python,
+    )
+    token = dashboard_token_file.read_text().strip() if dashboard_token_file else ""
+    _run_ray(_connection(ctx, token_file), settings, Dashboard(dashboard, token=token))
+
+
+def _connection(ctx: typer.Context, token_file: Path | None) -> Connection:
+    connection = connection_of(ctx)
+    if token_file is None:
+        return connection
+    return msgspec.structs.replace(connection, token=token_file.read_text().strip())
+
+
+def _run_ray(connection: Connection, settings: RaySettings, dashboard: Dashboard) -> None:
+    stopped = stop_signal()
+    while not stopped.is_set() and not _has_nodes(dashboard):
+        pause(RETRY_SECONDS)
+    try:
+        with only_one(f"ray-{settings.directory.resolve()}"):
+            cluster = RayCluster(settings, dashboard)
+            try:
+                _run(connection, settings.executor, cluster, settings.directory, stopped.is_set)
+            finally:
+                cluster.close()
+    except AlreadyRuns as failure:
+        raise CommandFailed(
+            f"an executor runs in {settings.directory}", remedy="Use another --directory."
+        ) from failure
+
+
+def _has_nodes(dashboard: Dashboard) -> bool:
+    """Whether the dashboard answers. Raises `CommandFailed` where it refuses."""
+    try:
+        release, nodes = dashboard.version(), dashboard.nodes()
+    except RayAway as failure:
+        say(f"The dashboard of Ray does not answer: {failure}")
+        return False
+    except RayRefused as failure:
+        remedy = "Name the dashboard of Ray, and a token if it wants one."
+        raise CommandFailed(f"Ray: {failure}", remedy=remedy) from failure
+    named = sum(1 for node in nodes if HOST_LABEL in node.labels)
+    say(f"Ray {release} has {len(nodes)} nodes, {named} of them with the label {HOST_LABEL}")
+    return True
+
+
+def _run_slurm(connection: Connection, settings: SlurmSettings) -> None:
     stopped = stop_signal()
     commands = SlurmCommands()
     configured = commands.environment.get("SLURM_CONF")
@@ -110,13 +181,25 @@ def run_cluster(connection: Connection, settings: SlurmSettings) -> None:
         while not stopped.is_set() and not _has_answered(commands, settings.nodes.partition):
             pause(RETRY_SECONDS)
         say(accounts_text(settings.rules))
-        process = ExecutorProcess(connection, name, cluster, directory, say)
-        # No boot id: the pods are the cluster's, and another host may take them over at once.
-        process.run(stopped.is_set, version=version("headgate"), boot_id="")
-    except Superseded as failure:
-        raise CommandFailed(str(failure), code=ExitCode.CONFLICT) from failure
+        _run(connection, name, cluster, directory, stopped.is_set)
     finally:
         cluster.close()
+
+
+def _run(
+    connection: Connection,
+    name: str,
+    substrate: Substrate,
+    directory: Path,
+    should_stop: Callable[[], bool],
+) -> None:
+    """Runs pods until a signal stops the executor; another one of its name supersedes it."""
+    process = ExecutorProcess(connection, name, substrate, directory, say)
+    try:
+        # No boot id: the pods are the cluster's, and another host may take them over at once.
+        process.run(should_stop, version=version("headgate"), boot_id="")
+    except Superseded as failure:
+        raise CommandFailed(str(failure), code=ExitCode.CONFLICT) from failure
 
 
 def _has_answered(commands: SlurmCommands, partition: str) -> bool:
