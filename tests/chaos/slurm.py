@@ -70,13 +70,19 @@ class SlurmExecutor:
         }
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        """Runs it."""
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self, *more: str) -> None:
+        """Runs it, with more options of the command."""
         options = ("--name", NAME, "--directory", str(self._directory), "--allow-root")
         labels = ("--labels", f"{POOL}={NAME}", "--default-memory", "20")
         with self.output.open("ab") as output:
             self._process = subprocess.Popen(
-                [HEADGATE, "executor", "slurm", *options, *labels],
+                [HEADGATE, "executor", "slurm", *options, *labels, *more],
                 env=self._environment,
                 stdout=output,
                 stderr=subprocess.STDOUT,

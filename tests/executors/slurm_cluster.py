@@ -75,7 +75,15 @@ GRES = "NodeName=host-1 Name=gpu Type=a100 File=/dev/tty[1-2]\n"
 class SlurmTestCluster:
     """Daemons below one directory; each may be killed and started again."""
 
-    def __init__(self, root: Path, ports: Sequence[int], *, node_timeout_seconds: int = 30) -> None:
+    def __init__(
+        self,
+        root: Path,
+        ports: Sequence[int],
+        *,
+        cpus: int = CPUS,
+        mebibytes: int = MEBIBYTES,
+        node_timeout_seconds: int = 30,
+    ) -> None:
         self.root = root
         self.configuration = root / "slurm.conf"
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -84,7 +92,7 @@ class SlurmTestCluster:
             "SLURM_CONF": str(self.configuration),
             "LC_ALL": "C",
         }
-        size = f"CPUs={CPUS} RealMemory={MEBIBYTES}"
+        size = f"CPUs={cpus} RealMemory={mebibytes}"
         (root / "munge").mkdir(parents=True)
         (root / "state").mkdir()
         text = CONFIGURATION.format(
@@ -250,10 +258,12 @@ def is_wanted() -> bool:
 
 
 @contextlib.contextmanager
-def slurm_cluster(root: Path) -> Iterator[SlurmTestCluster]:
-    """A cluster that ends with its context."""
+def slurm_cluster(
+    root: Path, *, cpus: int = CPUS, mebibytes: int = MEBIBYTES
+) -> Iterator[SlurmTestCluster]:
+    """A cluster that ends with its context, with nodes of a size."""
     with reserved_ports(NODES + 1) as ports:
-        made = SlurmTestCluster(root, ports)
+        made = SlurmTestCluster(root, ports, cpus=cpus, mebibytes=mebibytes)
         try:
             yield made.start()
         finally:
