@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.rounds.state import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.workloads.pods.eviction_units import guaranteed_count
+from headgate.domain.workloads.pods.eviction_units import guaranteed_count, lost_pods
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption_events import ProtectionChanged
 from headgate.domain.workloads.specs import PodSet, Scheduling
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Workload, phase_of
 from tests.builders.world import StreamEvent, World, quotas
+from tests.verify.histories import findings_of
 
 SEEDS = st.integers(min_value=0, max_value=10**9)
 NOMINAL = 24
@@ -151,6 +152,31 @@ def test_i9_i12_counts_add_up_and_no_gang_is_broken_in_any_stop_order(seed: int)
         for given in (found.admission.pod_set_assignments if found.admission else ())
     )
     assert free(world, ACTUAL) == NOMINAL - taken >= 0
+
+
+@given(SEEDS)
+def test_no_workload_lacks_a_pod_that_has_room_and_is_wanted_by_no_other(seed: int) -> None:
+    """KEP-5710, story 3: whatever was taken, and whatever ends in whatever order."""
+    chance = Random(seed)
+    world = a_queue(chance)
+    for number in range(4):
+        submit(world, chance, f"p{number}", chance.randint(1, 9))
+        world.settle()
+        for key in sorted(world.cluster_state.workloads, key=lambda _: chance.random()):
+            found = world[key]
+            if found.pod_evictions and found.eviction is None:
+                world.give_up_pods(key)
+            elif found.eviction is not None:
+                world.stop(key)
+            elif has_quota_reservation(found) and not lost_pods(found) and chance.random() < 0.4:
+                world.finish(key)
+            world.settle()
+    workloads = world.cluster_state.workloads.values()
+    waiting = [w.spec.priority for w in workloads if phase_of(w) in {"Pending", "Nominated"}]
+    for found in workloads:
+        if lost_pods(found) and found.spec.priority > max(waiting, default=-1):
+            assert min(free(world, ACTUAL), free(world, PROJECTED)) < size(found)
+    assert findings_of(world.history) == []
 
 
 @given(SEEDS)

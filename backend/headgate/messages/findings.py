@@ -297,6 +297,7 @@ TEXTS: Mapping[str, Text] = {
     "OnlyPendingWorkloadsHaveReasonsRecorded": Text("Only pending workloads have reasons recorded"),
     "OnlyPodsOfEvictionAreStopped": Text("Only pods of an eviction are stopped"),
     "OnlyReservationsAreDropped": Text("Only reservations are dropped"),
+    "OnlyRunningWorkloadsGrowBack": Text("Only running workloads get preempted pods back"),
     "OnlyRunningWorkloadsAreScaledDown": Text("Only running workloads are scaled down"),
     "OnlyWhatRanSucceedsOrFails": Text("Only what ran succeeds or fails"),
     "OnlyWorkloadsWithQuotaAreAdmitted": Text("Only workloads with quota are admitted"),

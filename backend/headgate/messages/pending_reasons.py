@@ -371,6 +371,7 @@ STATES: Mapping[str, Text] = {
     "FailedHost": Text("{host} ({why})"),
     "PodsMoved": Text("Pods on {lost} moved to {new}"),
     "EvictingSomePods": Text("Running; some pods are being evicted: {evicting:all}"),
+    "LostPodsComeBack": Text("Running; preempted pods start again once there is room: {pods:all}"),
     "PodsOfPodSet": Text("{pods} of {pod_set}"),
     "StopsFirst": Text("Stops first; the rest follows afterwards"),
     "KeepsStarting": Text("Keeps starting"),

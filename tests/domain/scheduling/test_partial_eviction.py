@@ -104,7 +104,6 @@ def test_pods_that_were_taken_over_run_out_and_their_capacity_is_free() -> None:
     world.record(f"workload/{p}", WorkloadDeleted())
     assert of_kind(world.settle(), EvictionCancelled) == []
     world.give_up_pods(low)
-    world.settle()
     assert counts(world, low) == {"main": 2}
     assert used(world, ACTUAL) == 2
 
@@ -175,7 +174,6 @@ def test_a_requeued_workload_starts_with_all_its_pods() -> None:
     world.settle()
     finished = WorkloadFinished(reason="Succeeded")
     world.record(f"workload/{p}", finished)
-    world.settle()
     assert counts(world, low) == {"main": 2}
     world.submit("high", "q", {"gpu": 4}, priority=9)
     assert evicted(world.settle()) == [low]

@@ -165,8 +165,9 @@ def test_only_the_pods_that_were_asked_for_last_may_stay_after_all() -> None:
     (left,) = world[semi].pod_evictions
     assert left.pods == {"main": 2}
     world.give_up_pods(semi)
-    world.settle()
     assert pods(world, semi) == 4
+    world.settle()
+    assert pods(world, semi) == 6, "they come back, as no round needs their place any more"
 
 
 def test_pods_after_some_that_have_gone_may_not_stay_either() -> None:
@@ -178,8 +179,9 @@ def test_pods_after_some_that_have_gone_may_not_stay_either() -> None:
     world.record("workload/team/first", WorkloadDeleted())
     assert of_kind(world.settle(), EvictionCancelled) == []
     world.give_up_pods(semi)
-    world.settle()
     assert (pods(world, semi), findings_of(world.history)) == (3, [])
+    world.settle()
+    assert (pods(world, semi), findings_of(world.history)) == (5, []), "beside the second"
 
 
 def test_the_time_of_each_round_runs_out_by_itself() -> None:

@@ -284,9 +284,10 @@ def test_pods_on_the_wanted_hosts_go_only_after_all_that_come_later_in_rank() ->
     p = world.submit_pod_sets("p", "q", in_r1, priority=5)
     assert shrinks(world.settle()) == {low: {"main": 2}}
     world.give_up_pods(low)
-    world.settle()
     assert world.placed(low) == {"a": 2}
+    world.settle()
     assert world.placed(p) == {"b": 1}
+    assert world.placed(low) == {"a": 2, "c": 2}, "what the preemptor left comes back"
 
 
 def test_pods_in_slices_go_by_whole_slices() -> None:

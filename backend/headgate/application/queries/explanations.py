@@ -46,6 +46,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.pods.eviction_units import lost_pods
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
 from headgate.domain.workloads.transitions.preemption import evicting_pods
 from headgate.messages.catalogue import summary_of, worded
@@ -305,6 +306,9 @@ def _stated(workload: Workload) -> Explanation | None:
             for name, count in evicting_pods(workload.pod_evictions).items()
         )
         stated = message("EvictingSomePods", evicting=evicting)
+    elif lost := lost_pods(workload):
+        pods = tuple(message("PodsOfPodSet", pods=count, pod_set=n) for n, count in lost.items())
+        stated = message("LostPodsComeBack", pods=pods)
     return Explanation(dominant=dominant, message=stated, evaluated=False)
 
 

@@ -41,6 +41,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.pods.templates import whole_template
+from headgate.domain.workloads.preemption_events import WorkloadGrown
 from headgate.domain.workloads.specs import PodReason
 from headgate.domain.workloads.state import Workload, phase_of
 
@@ -319,7 +320,7 @@ def moved_pods(past: Sequence[RecordedEvent]) -> Message | None:
                     )
                     new = tuple(host for host in stands_on if host not in before)
                     told = message("PodsMoved", lost=lost, new=new or stands_on)
-            case WorkloadScaledDown(admission=admission):
+            case WorkloadScaledDown(admission=admission) | WorkloadGrown(admission=admission):
                 stands_on = hosts_of(admission)
             case _:
                 pass

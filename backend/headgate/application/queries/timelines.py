@@ -275,6 +275,10 @@ EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {
         message("TitleContinues", pods=_counts(e.counts)),
         message("DetailPodsStopped", pods=_counts(e.pods)),
     ),
+    preemption.WorkloadGrown: lambda e: (
+        message("TitleGrown"),
+        message("DetailPodsBack", pods=_counts(e.pods)),
+    ),
     preemption.EvictionExtended: lambda e: (
         message("TitleEvictionExtended"),
         message("DetailUntil", until=e.deadline_at),

@@ -11,6 +11,7 @@ from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.preemption_events import (
     EvictionCancelled,
+    WorkloadGrown,
     WorkloadPodsEvicted,
     WorkloadShrunk,
 )
@@ -128,6 +129,9 @@ class LifecycleAudit:
                 self._pods_evicted(workload, event)
             case WorkloadShrunk():
                 self._shrunk(workload, event)
+            case WorkloadGrown():
+                if not workload.is_admitted or workload.eviction or workload.pod_eviction:
+                    self._wrong("OnlyRunningWorkloadsGrowBack", f"{event.pods}")
             case e.EvictionAcknowledged() | e.EvictionProgressed():
                 if not is_leaving_for(workload, event.eviction):
                     self._wrong("HandlersReportOnOngoingEvictions", event.eviction)

@@ -6,9 +6,14 @@ from headgate.application.verify.configuration_audit import ConfigurationAudit
 from headgate.application.verify.findings import Findings
 from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage
-from headgate.domain.workloads.admission import Admission, has_ended, needed_admission
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    has_ended,
+    needed_admission,
+)
 from headgate.domain.workloads.pods.eviction_units import without_pods
-from headgate.domain.workloads.preemption_events import WorkloadShrunk
+from headgate.domain.workloads.preemption_events import WorkloadGrown, WorkloadShrunk
 from headgate.domain.workloads.specs import WorkloadSpec
 
 UNLIMITED = 1 << 62
@@ -175,6 +180,16 @@ class SizeAudit:
         given = self._given[key]
         self._given[key] = without_pods(given, event.pods, event.counts, event.later)
 
+    def grown(self, key: str, event: WorkloadGrown, held: Admission) -> Admission:
+        """Pods that it lost are back; `held` with them, and what it was given too."""
+        back = {
+            given.name: given
+            for given in event.admission.pod_set_assignments
+            if given.name in event.pods
+        }
+        self._given[key] = _with(self._given[key], back)
+        return _with(held, back)
+
     def forget(self, key: str) -> None:
         """Forgets a deleted workload; another of its name starts new."""
         self._given.pop(key, None)
@@ -203,3 +218,9 @@ class SizeAudit:
                 for given in held.pod_set_assignments
             ),
         )
+
+
+def _with(admission: Admission, assigned: dict[str, PodSetAssignment]) -> Admission:
+    """The admission with these assignments of pod sets in place of its own."""
+    given = tuple(assigned.get(each.name, each) for each in admission.pod_set_assignments)
+    return replace(admission, pod_set_assignments=given)

@@ -34,7 +34,11 @@ from headgate.domain.workloads.events import (
     WorkloadSpecChanged,
 )
 from headgate.domain.workloads.pods.eviction_units import without_pods
-from headgate.domain.workloads.preemption_events import WorkloadShrunk, WorkloadStopping
+from headgate.domain.workloads.preemption_events import (
+    WorkloadGrown,
+    WorkloadShrunk,
+    WorkloadStopping,
+)
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.event_log.chain import ChainedEvent, LogPoint, chain_after
 from headgate.messages.catalogue import text_of
@@ -147,6 +151,12 @@ class History:
             self.sizes.shrunk(key, event)
             self.quota.shrink(held, before.quota)
             self.hosts.leave(before.spec, held, before.quota)
+        if isinstance(event, WorkloadGrown) and before is not None and held is not None:
+            before.quota = self.sizes.grown(key, event, held)
+            self.quota.give_back(held)
+            self.quota.take(before.quota)
+            self.hosts.move(self._placed[key], held, before.quota)
+            self.hosts.check_counts(event.admission)
         if isinstance(event, WorkloadDeleted):
             self.sizes.forget(key)
         if released is not None and before is not None:

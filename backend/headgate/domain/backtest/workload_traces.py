@@ -27,7 +27,7 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption_events import WorkloadShrunk
+from headgate.domain.workloads.preemption_events import WorkloadGrown, WorkloadShrunk
 from headgate.domain.workloads.state import Workload, is_admitted
 
 DIGEST_LENGTH = 16
@@ -160,7 +160,7 @@ class QueueUsage(msgspec.Struct, kw_only=True):
             self.pass_time(at)
             self._hold(key, _amounts(event.admission, after))
         elif (
-            isinstance(event, WorkloadPodsReclaimed | WorkloadShrunk)
+            isinstance(event, WorkloadPodsReclaimed | WorkloadShrunk | WorkloadGrown)
             and after is not None
             and key in self.held
         ):

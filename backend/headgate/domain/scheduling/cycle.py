@@ -38,6 +38,7 @@ from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.scheduling.reconcile import next_due, reconcile_partition
+from headgate.domain.scheduling.regrowth import grow_back
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.nominations import without_nominated_capacity
 from headgate.domain.scheduling.rounds.start import next_round_at, start_round
@@ -84,6 +85,8 @@ def plan_cycle(
         _process_entries(cycle, evaluations)
         if cycle.has_decided:
             break
+    if not cycle.has_decided:
+        grow_back(cycle)
     return Plan(tuple(cycle.decisions), next_due(cycle), cycle.evaluation_count)
 
 

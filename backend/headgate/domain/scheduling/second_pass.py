@@ -132,14 +132,14 @@ def _replace_failed_hosts(
     assumed: dict[str, Ints] = {}
     lost = set(_failed_hosts(workload))
     given: list[PodSetAssignment] = []
-    around = _own_neighbors(partition, workload, admission, lost)
+    around = own_neighbors(partition, workload, admission, lost)
     for assigned, pod_set in _with_pod_sets(workload, admission):
         known = assigned.topology_assignment
         is_ended = has_ended(pod_set, assigned, workload.reclaimable)
         if is_ended or known is None or lost.isdisjoint(",".join(d.values) for d in known.domains):
             given.append(assigned)
             continue
-        context = _placement_context(partition, assigned, assumed, around)
+        context = placement_context(partition, assigned, assumed, around)
         if context is None:
             return FLAVOR_LOST_TOPOLOGY
         found = replace_hosts(context, pod_set, known, lost)
@@ -155,10 +155,10 @@ def _assign_pending_hosts(
     assumed: dict[str, Ints] = {}
     seats = []
     places: dict[str, TopologyAssignment] = {}
-    around = _own_neighbors(partition, workload, admission, ())
+    around = own_neighbors(partition, workload, admission, ())
     for assigned, pod_set in _with_pod_sets(workload, admission):
         if assigned.delayed_topology_request == "Pending" and assigned.count:
-            context = _placement_context(partition, assigned, assumed, around)
+            context = placement_context(partition, assigned, assumed, around)
             if context is None:
                 return FLAVOR_LOST_TOPOLOGY
             if assigned.topology_assignment is None:
@@ -190,7 +190,7 @@ def _with_pod_sets(
         yield given, replace(pod_sets[given.name], count=given.count)
 
 
-def _own_neighbors(
+def own_neighbors(
     partition: Partition, workload: Workload, admission: Admission, lost: Collection[str]
 ) -> Neighbors | None:
     """The pods around those of a workload, its own among them that are not on lost hosts."""
@@ -202,12 +202,13 @@ def _own_neighbors(
     return around
 
 
-def _placement_context(
+def placement_context(
     partition: Partition,
     given: PodSetAssignment,
     assumed: dict[str, Ints],
     around: Neighbors | None,
 ) -> PlacementContext | None:
+    """The hosts of the flavor of a pod set, as both views have them; None without a topology."""
     name = next((name for name in given.flavors.values() if name in partition.topologies), None)
     if name is None:
         return None

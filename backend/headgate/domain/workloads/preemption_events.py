@@ -6,6 +6,7 @@ import msgspec
 
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, WorkloadKey, WorkloadUid
+from headgate.domain.workloads.admission import Admission
 
 
 class DivergingPodSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +128,16 @@ class WorkloadShrunk(msgspec.Struct, frozen=True, kw_only=True, tag="workload.sh
     later: dict[str, int] = {}
 
 
+class WorkloadGrown(msgspec.Struct, frozen=True, kw_only=True, tag="workload.grown"):
+    """So many pods by pod set that preemption took come back, beside those that run.
+
+    `admission` has the quota and hosts of all pods from now on (KEP-5710, story 3).
+    """
+
+    pods: dict[str, int]
+    admission: Admission
+
+
 class EvictionForced(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_forced"):
     """The deadline passed, or a user asked so; the executor is to kill the pods now."""
 
@@ -173,6 +184,7 @@ PreemptionEvent = (
     | PreemptionWithheld
     | WorkloadPodsEvicted
     | WorkloadShrunk
+    | WorkloadGrown
     | EvictionForced
     | EvictionStalled
     | EvictionCancelled

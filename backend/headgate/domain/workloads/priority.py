@@ -106,6 +106,20 @@ def class_value_change(
     return WorkloadPriorityChanged(before=before, after=after, class_name=reference.name)
 
 
+def with_class_value(workload: Workload, event: WorkloadPriorityChanged) -> Workload:
+    """The workload with the priority of its edited class; it is evaluated and explained anew.
+
+    A protection of its own stays, unless it would be below the priority.
+    """
+    spec = workload.spec
+    protection = spec.preemption_priority
+    if protection is not None and protection < event.after:
+        protection = None
+    priority = event.after + spec.boost_in_priority
+    changed = replace(spec, priority=priority, preemption_priority=protection)
+    return replace(workload, spec=changed, explanation=None, explained_at=None)
+
+
 def _with_class(
     spec: WorkloadSpec,
     classes: PriorityClasses,

@@ -29,6 +29,7 @@ from headgate.domain.workloads.pods.eviction_units import (
     EvictionUnit,
     eviction_units,
     is_divisible,
+    lost_pods,
     may_evict_whole,
     protection_of_unit,
     without_evicting_pods,
@@ -123,9 +124,9 @@ class Charges:
     """Usage and hosts of a partition, and the charge of each admitted workload.
 
     `holding` has the charges by ClusterQueue and workload; `divisible` the eviction units of
-    workloads that may lose single pods. `known_holders` caches which workloads hold most of a
-    FlavorResource below a node of the quota tree, until any charge changes. `neighbors` are the
-    pods on hosts in each view.
+    workloads that may lose single pods, `shrunk` names those that lost some. `known_holders` caches
+    which workloads hold most of a FlavorResource below a node of the quota tree, until any charge
+    changes. `neighbors` are the pods on hosts in each view.
     """
 
     def __init__(
@@ -138,6 +139,7 @@ class Charges:
             if kind == "clusterqueue"
         }
         self.divisible: dict[str, tuple[EvictionUnit, ...]] = {}
+        self.shrunk: dict[str, None] = {}
         self.known_holders: dict[tuple[str, FlavorResource], tuple[str, ...]] = {}
         self._tree = tree
         self._hosts = hosts
@@ -300,7 +302,10 @@ class Charges:
         if old is not None and old.admission is not None:
             self.holding.get(old.admission.cluster_queue, {}).pop(old.key, None)
             self.divisible.pop(old.key, None)
+            self.shrunk.pop(old.key, None)
         if new is not None and held is not None:
             self.holding.setdefault(held.cluster_queue, {})[new.key] = held
             if is_divisible(new.spec) and (parts := eviction_units(new)):
                 self.divisible[new.key] = parts
+            if lost_pods(new):
+                self.shrunk[new.key] = None

@@ -34,6 +34,7 @@ from headgate.domain.workloads.preemption_events import (
     EvictionCancelled,
     PreemptionGateClosed,
     ProtectionChanged,
+    WorkloadGrown,
     WorkloadPriorityChanged,
     WorkloadShrunk,
 )
@@ -71,6 +72,7 @@ ALLOWANCE_EVENTS = (
     WorkloadQuotaReserved,
     EvictionCancelled,
     WorkloadShrunk,
+    WorkloadGrown,
     WorkloadFinished,
     WorkloadDeactivated,
     WorkloadCancellationRequested,

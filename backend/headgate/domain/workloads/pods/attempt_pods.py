@@ -111,6 +111,23 @@ def changed_layout(
     return AttemptLayout(counts=counts, nodes=nodes, runs=runs)
 
 
+def grown_layout(before: Admission, after: Admission, layout: AttemptLayout) -> AttemptLayout:
+    """The layout once pods that left have come back, each under its index and with its next run."""
+    nodes = pod_nodes(before, layout)
+    runs = {name: dict(found) for name, found in layout.runs.items()}
+    for given in after.pod_set_assignments:
+        known, wanted = nodes.get(given.name, {}), assigned_nodes(given)
+        free = Counter(wanted)
+        free.subtract(known.values())
+        slots = [node for node in dict.fromkeys(wanted) for _ in range(free[node])]
+        begun = range(layout.counts.get(given.name, len(known)))
+        back = dict(zip((i for i in begun if i not in known), slots, strict=False))
+        nodes[given.name] = dict(sorted({**known, **back}.items()))
+        own = runs.setdefault(given.name, {})
+        own.update({index: own.get(index, 1) + 1 for index in back})
+    return AttemptLayout(counts=layout.counts, nodes=nodes, runs=runs)
+
+
 def next_run(
     admission: Admission, layout: AttemptLayout, pod_set: str, indices: Sequence[int]
 ) -> AttemptLayout:

@@ -24,7 +24,7 @@ from headgate.domain.workloads.admission import (
     without_ranks,
 )
 from headgate.domain.workloads.protection import protection_of
-from headgate.domain.workloads.specs import PodSet, WorkloadSpec
+from headgate.domain.workloads.specs import PodSet, WorkloadSpec, is_elastic
 from headgate.domain.workloads.state import PodEviction, Workload
 
 UNIT_SEPARATOR = "#"
@@ -187,6 +187,43 @@ def evicting_pods_admission(
     return replace(admission, pod_set_assignments=given)
 
 
+def lost_pods(workload: Workload) -> dict[str, int]:
+    """The pods by pod set that preemption has taken of a running workload, as they may come back.
+
+    None of one that is being evicted, on hold or elastic, and of pod sets with completions or with
+    pods that are not started again.
+    """
+    admission, spec = workload.admission, workload.spec
+    is_settled = workload.eviction is None and not workload.pod_evictions
+    if admission is None or not is_settled or workload.hold is not None or not spec.active:
+        return {}
+    if workload.finished_at or workload.terminating_at or workload.cancelling_at:
+        return {}
+    if not is_divisible(spec) or is_elastic(workload.annotations):
+        return {}
+    sets = {pod_set.name: pod_set for pod_set in spec.pod_sets if pod_set.completions is None}
+    lost = {
+        given.name: min(sets[given.name].count, workload.layout.counts[given.name]) - given.count
+        for given in admission.pod_set_assignments
+        if given.name in sets
+        and given.name in workload.layout.counts
+        and given.count
+        and not workload.reclaimable.get(given.name)
+    }
+    return {name: count for name, count in lost.items() if count > 0}
+
+
+def with_pods_back(admission: Admission, name: str, count: int) -> Admission:
+    """The admission with the quota of so many more pods of a pod set, which have no hosts yet."""
+    given = tuple(
+        replace(each, count=each.count + count, resource_usage=_usage(each, each.count + count))
+        if each.name == name
+        else each
+        for each in admission.pod_set_assignments
+    )
+    return replace(admission, pod_set_assignments=given)
+
+
 def _staying(workload: Workload, admission: Admission) -> Admission:
     """The admission that the workload needs once its partial evictions have ended."""
     left = without_evicting_pods(admission, workload.pod_evictions)
@@ -205,7 +242,7 @@ def _surplus(workload: Workload, needed: Admission) -> Iterator[EvictionUnit]:
         pod_set = sets.get(given.name)
         if pod_set is None:
             continue
-        size = _unit_size(pod_set)
+        size = unit_size(pod_set)
         others = any(each.count for each in needed.pod_set_assignments if each is not given)
         least = guaranteed_count(workload.spec, pod_set) or (0 if others else 1)
         core = -(-least // size) * size
@@ -224,7 +261,7 @@ def _surplus(workload: Workload, needed: Admission) -> Iterator[EvictionUnit]:
             eviction_order += 1
 
 
-def _unit_size(pod_set: PodSet) -> int:
+def unit_size(pod_set: PodSet) -> int:
     """The pods that leave together: those of a topology slice, of a replica, or of both."""
     layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
     size = max(1, layers[0].size) if layers else 1

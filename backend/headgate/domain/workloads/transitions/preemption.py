@@ -21,6 +21,7 @@ from headgate.domain.workloads.pods.attempt_pods import (
     PodProgress,
     attempt_pods,
     changed_layout,
+    grown_layout,
     pod_nodes,
     without_pods_at,
 )
@@ -28,6 +29,7 @@ from headgate.domain.workloads.pods.completions import advanced
 from headgate.domain.workloads.pods.eviction_units import without_pods
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk
+from headgate.domain.workloads.priority import with_class_value
 from headgate.domain.workloads.state import (
     AdmissionCheckState,
     ConditionChange,
@@ -74,6 +76,14 @@ def apply_shrunk(workload: Workload, event: WorkloadShrunk) -> Workload:
     }
     layout = changed_layout(workload.admission, admission, workload.layout, removed)
     return advanced(with_next_runs(with_layout(shrunk, workload, layout), removed))
+
+
+def apply_grown(workload: Workload, event: e.WorkloadGrown) -> Workload:
+    """The workload with the pods that come back; those that run stay where they are."""
+    if workload.admission is None:
+        return workload
+    layout = grown_layout(workload.admission, event.admission, workload.layout)
+    return replace(workload, admission=event.admission, layout=layout)
 
 
 def with_layout(after: Workload, before: Workload, layout: AttemptLayout) -> Workload:
@@ -259,7 +269,7 @@ def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
             )
             return replace(workload, spec=spec)
         case e.WorkloadPriorityChanged():
-            return _priority_changed(workload, event)
+            return with_class_value(workload, event)
         case e.PreemptionGateOpened():
             return _gate_opened(workload, event.gate, at)
         case e.PreemptionGateClosed():
@@ -276,6 +286,8 @@ def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
             return apply_pods_evicted(workload, event, at)
         case e.WorkloadShrunk():
             return apply_shrunk(workload, event)
+        case e.WorkloadGrown():
+            return apply_grown(workload, event)
         case _:
             return with_changed_eviction(
                 workload, event.eviction, partial(_further, event=event, at=at)
@@ -319,20 +331,6 @@ def _diverging(workload: Workload, event: e.PriorityDivergenceObserved, at: Inst
     return replace(
         workload, diverging=event.pod_sets, conditions=with_conditions(workload, at, differs)
     )
-
-
-def _priority_changed(workload: Workload, event: e.WorkloadPriorityChanged) -> Workload:
-    """The workload with the priority of its edited class; it is evaluated and explained anew.
-
-    A protection of its own stays, unless it would be below the priority.
-    """
-    spec = workload.spec
-    protection = spec.preemption_priority
-    if protection is not None and protection < event.after:
-        protection = None
-    priority = event.after + spec.boost_in_priority
-    changed = replace(spec, priority=priority, preemption_priority=protection)
-    return replace(workload, spec=changed, explanation=None, explained_at=None)
 
 
 def _gate_opened(workload: Workload, gate: str, at: Instant) -> Workload:

@@ -1,0 +1,158 @@
+"""Pods that preemption took come back where there is room (KEP-5710, story 3: degraded mode).
+
+The workload kept running with fewer pods. Those that run stay where they are, and the others get
+the flavors of their pod set and hosts beside them, under the rules of its topology request.
+"""
+
+from msgspec.structs import replace
+
+from headgate.domain.scheduling.cycle_context import CycleContext
+from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.placement.host_table import Ints
+from headgate.domain.scheduling.placement.replacement import add_pods
+from headgate.domain.scheduling.queueing.queue_checks import check_queues
+from headgate.domain.scheduling.quota.usage import QuotaView
+from headgate.domain.scheduling.results import PlacementShortfall
+from headgate.domain.scheduling.second_pass import (
+    by_priority_and_age,
+    own_neighbors,
+    placement_context,
+)
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.message import error_message
+from headgate.domain.workloads.admission import Admission, awaits_topology
+from headgate.domain.workloads.pods.eviction_units import lost_pods, unit_size, with_pods_back
+from headgate.domain.workloads.preemption_events import WorkloadGrown
+from headgate.domain.workloads.state import Workload, is_admitted
+from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
+
+
+def grow_back(cycle: CycleContext) -> None:
+    """Give shrunk workloads pods back, in order of priority and age.
+
+    Called where a cycle decides nothing else, so that pending workloads go first. A pending
+    workload of at least its priority that could start keeps a workload of its cohort tree from
+    growing: the capacity is left to it.
+    """
+    shrunk = cycle.partition.charges.shrunk
+    if not shrunk:
+        return
+    workloads = cycle.cluster_state.workloads
+    wanted = _wanted_priorities(cycle)
+    for workload in by_priority_and_age([workloads[key] for key in shrunk]):
+        cycle.evaluation_count += 1
+        try:
+            grown = _grown(cycle.partition, workload, wanted)
+        except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
+            cycle.cluster_state.quarantine(workload_stream(workload.key), error_message(error))
+            continue
+        if grown is not None:
+            cycle.decide((workload_stream(workload.key), grown))
+
+
+def _wanted_priorities(cycle: CycleContext) -> dict[str, int]:
+    """The highest priority of a pending workload that could start, by root of the quota tree."""
+    partition, workloads = cycle.partition, cycle.cluster_state.workloads
+    found: dict[str, int] = {}
+    for name, pending in sorted(partition.pending.items()):
+        root = partition.tree.root_of(f"clusterqueue/{name}")
+        for key in pending.in_heap:
+            why = workloads[key].explanation
+            if why is None or not why.is_unschedulable:
+                priority = workloads[key].spec.priority
+                found[root] = max(found.get(root, priority), priority)
+    return found
+
+
+def _grown(
+    partition: Partition, workload: Workload, wanted: dict[str, int]
+) -> WorkloadGrown | None:
+    """The event that gives pods back, as many as there is room for; None for none."""
+    before = workload.admission
+    assert before is not None, "a shrunk workload has an admission"
+    is_able = is_admitted(workload) and not workload.unhealthy_nodes and not awaits_topology(before)
+    if not is_able or check_queues(partition.config, workload) is not None:
+        return None
+    root = partition.tree.root_of(f"clusterqueue/{before.cluster_queue}")
+    if wanted.get(root, workload.spec.priority - 1) >= workload.spec.priority:
+        return None
+    pod_sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+    assumed: dict[str, Ints] = {}
+    admission, back = before, dict[str, int]()
+    for name, missing in lost_pods(workload).items():
+        size = unit_size(pod_sets[name])
+        found = _most_pods_back(partition, workload, admission, assumed, (name, missing, size))
+        if found is not None:
+            admission, back[name] = found
+    return WorkloadGrown(pods=back, admission=admission) if back else None
+
+
+def _most_pods_back(
+    partition: Partition,
+    workload: Workload,
+    admission: Admission,
+    assumed: dict[str, Ints],
+    missing: tuple[str, int, int],
+) -> tuple[Admission, int] | None:
+    """The admission with the most of some missing pods, in units of a size, and how many these are.
+
+    What is added is assumed.
+    """
+    name, count, size = missing
+    counts = [*range(count % size, count + 1, size)] if count >= size else [count]
+    best: tuple[Admission, int, dict[str, Ints]] | None = None
+    low, high = 0, len(counts)
+    number = high - 1
+    while low < high:
+        taken = dict(assumed)
+        found = _with_hosts(partition, workload, admission, taken, (name, counts[number]))
+        if counts[number] and found is not None:
+            best, low = (found, counts[number], taken), number + 1
+        elif counts[number]:
+            high = number
+        else:
+            low = number + 1
+        number = (low + high) // 2
+    if best is None:
+        return None
+    assumed.update(best[2])
+    return best[0], best[1]
+
+
+def _with_hosts(
+    partition: Partition,
+    workload: Workload,
+    admission: Admission,
+    assumed: dict[str, Ints],
+    back: tuple[str, int],
+) -> Admission | None:
+    """The admission with more pods of a pod set on free quota and hosts; None without room."""
+    name, count = back
+    grown = with_pods_back(admission, name, count)
+    assert workload.admission is not None, "a shrunk workload has an admission"
+    charges = partition.charges
+    held = charges.held_by(workload).amounts
+    amounts = {
+        key: amount - held.get(key, 0)
+        for key, amount in charges.charge_of(workload, grown).amounts.items()
+    }
+    quota = QuotaView(partition.tree, *partition.usage)
+    if not quota.fits(f"clusterqueue/{admission.cluster_queue}", amounts):
+        return None
+    given = next(each for each in grown.pod_set_assignments if each.name == name)
+    if given.topology_assignment is None:
+        return grown
+    context = placement_context(
+        partition, given, assumed, own_neighbors(partition, workload, admission, ())
+    )
+    if context is None:
+        return None
+    pod_set = replace(pod_sets_after_checks(workload)[name], count=given.count)
+    found = add_pods(context, pod_set, given.topology_assignment)
+    if isinstance(found, PlacementShortfall):
+        return None
+    placed = tuple(
+        replace(each, topology_assignment=found) if each.name == name else each
+        for each in grown.pod_set_assignments
+    )
+    return replace(grown, pod_set_assignments=placed)
