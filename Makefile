@@ -109,7 +109,7 @@ imports: $(READY)
 
 .PHONY: documentation
 documentation: $(READY)
-	@$(DOCUMENTATION) -b dummy docs docs/_build/check
+	@$(DOCUMENTATION) -b html docs docs/_build/html
 
 .PHONY: page-check
 page-check: $(READY)

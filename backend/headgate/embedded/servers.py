@@ -190,7 +190,8 @@ def _hand_over(directory: Path) -> None:
         if reached.returncode != 0:
             raise PostgresFailed(
                 f"{needed} cannot be reached by the user {user.pw_name}, as which Postgres runs; "
-                f"choose a directory outside the home of root, or do not run as root"
+                f"use a --directory and install Headgate outside the home of root, as in /opt, or"
+                f" do not run as root"
             )
 
 

@@ -1,0 +1,329 @@
+"""The client for programs of users: submit, wait, stream, logs, explain and simulate, typed.
+
+`Headgate` is for plain programs, `AsyncHeadgate` for those with an event loop; both find the server
+as the command line does.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+import msgspec
+
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
+from headgate.client.client import HeadgateClient, Object
+from headgate.client.pods import PodLogStream, PodOutput
+from headgate.client.schemas import Event
+from headgate.client.transport import Connection, find_connection
+
+WORKLOAD_API_VERSION = "kueue.x-k8s.io/v1beta2"
+FINISHED = frozenset({"Succeeded", "Failed", "Cancelled"})
+QUIET_SECONDS = 5.0
+"""How long a wait hears nothing before it looks at its deadline."""
+
+Goal = Literal["Admitted", "Running", "Finished"]
+GOAL_PHASES: Mapping[Goal, frozenset[str]] = {
+    "Admitted": frozenset({"Admitted", "Starting", "Running", *FINISHED}),
+    "Running": frozenset({"Running", *FINISHED}),
+    "Finished": FINISHED,
+}
+Found = TypeVar("Found")
+
+
+class WorkloadView(msgspec.Struct, frozen=True, kw_only=True):
+    """A workload at a position of the log; `manifest` is the whole object.
+
+    `reason` is the code of the pending reason and `sentence` its text, both empty where it is not
+    pending.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    phase: str
+    attempt: int
+    position: int
+    reason: str
+    sentence: str
+    manifest: Object
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has succeeded, failed or was cancelled."""
+        return self.phase in FINISHED
+
+
+class SimulatedWorkload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What would become of a simulated workload at once, and after preemption.
+
+    `verdict` is a code such as `Admitted` or `Waits`, `code` that of the pending reason.
+    """
+
+    workload: str
+    verdict: str
+    in_the_end: str = ""
+    sentence: str = ""
+    code: str = ""
+    would_unblock: list[str] = []
+
+
+class SimulationResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a change would do; nothing was written."""
+
+    workloads: list[SimulatedWorkload] = []
+    starts: int = 0
+    evictions: int = 0
+    effects: list[Object] = []
+
+
+class WaitTimeout(Exception):
+    """A workload has not reached its goal in time; `workload` is what was seen last."""
+
+    def __init__(self, workload: WorkloadView, goal: Goal) -> None:
+        super().__init__(f"{workload.namespace}/{workload.name} is {workload.phase}, not {goal}")
+        self.workload = workload
+
+
+def local_connection() -> Connection:
+    """Returns the connection that the command line would use in this folder.
+
+    That of `HEADGATE_URL` and `HEADGATE_TOKEN`, of the user's file, or of a running `headgate up`.
+    """
+    return find_connection(
+        environment=(os.environ.get("HEADGATE_URL", ""), os.environ.get("HEADGATE_TOKEN", "")),
+        cacert=os.environ.get("HEADGATE_CACERT", ""),
+        home=Path.home(),
+        directory=Path(os.environ.get("HEADGATE_DIRECTORY", ".headgate")),
+    )
+
+
+def manifest_of(  # noqa: PLR0913 - each is a field of a workload
+    command: Sequence[str],
+    *,
+    queue: str = "default",
+    namespace: str = "default",
+    name: str = "",
+    pods: int = 1,
+    requests: Mapping[str, str | int] | None = None,
+    environment: Mapping[str, str] | None = None,
+    directory: str = "",
+    labels: Mapping[str, str] | None = None,
+    **spec: Any,  # noqa: ANN401 - the shapes are the API's
+) -> Object:
+    """Returns a Workload of equal pods that run a command; `spec` has further fields of its spec.
+
+    Without a name it is generated from the program's.
+    """
+    container: Object = {
+        "name": "main",
+        "command": list(command),
+        "env": [{"name": key, "value": value} for key, value in (environment or {}).items()],
+        "resources": {"requests": {key: str(value) for key, value in (requests or {}).items()}},
+    }
+    if directory:
+        container["workingDir"] = directory
+    template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+    pod_set = {"name": "main", "count": pods, "template": template}
+    generated = Path(command[0]).name.lower().replace("_", "-").replace(".", "-")
+    named = {"name": name} if name else {"generateName": f"{generated}-"}
+    return {
+        "apiVersion": WORKLOAD_API_VERSION,
+        "kind": "Workload",
+        "metadata": {**named, "namespace": namespace, "labels": dict(labels or {})},
+        "spec": {"queueName": queue, "podSets": [pod_set], **spec},
+    }
+
+
+class Headgate:
+    """A connection to one Headgate; safe to use from one thread at a time, closed by `with`."""
+
+    def __init__(self, connection: Connection | None = None) -> None:
+        self.connection = connection or local_connection()
+        self.client = HeadgateClient(self.connection)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self.client.close()
+
+    def submit(self, manifest: Object) -> WorkloadView:
+        """Submits a workload. Raises `ServerProblem` with the remedy where it is refused."""
+        path = f"/v1/namespaces/{manifest['metadata']['namespace']}/workloads"
+        return _view(self.client.act(path, manifest))
+
+    def get(self, namespace: str, name: str) -> WorkloadView:
+        """Returns a workload as it is now."""
+        return _view(self.client.read(_path(namespace, name)))
+
+    def list(self, namespace: str = "", **query: str) -> Iterator[WorkloadView]:
+        """Returns workloads page by page; `query` has the parameters of `GET /v1/workloads`."""
+        path = f"/v1/namespaces/{namespace}/workloads" if namespace else "/v1/workloads"
+        return (_view(found) for found in self.client.items(path, query))
+
+    def explain(self, namespace: str, name: str) -> Object:
+        """Returns the pending reason with all blockers, as `headgate why` shows it."""
+        found: Object = self.client.read(f"{_path(namespace, name)}/explanation")
+        return found
+
+    def act(self, namespace: str, name: str, verb: str, reason: str = "") -> WorkloadView:
+        """Holds, releases, requeues, cancels, activates or deactivates a workload, by `verb`."""
+        self.client.act(f"{_path(namespace, name)}/{verb}", {"reason": reason})
+        return self.get(namespace, name)
+
+    def wait(
+        self, namespace: str, name: str, goal: Goal = "Finished", timeout_seconds: float = 600.0
+    ) -> WorkloadView:
+        """Returns a workload once it has reached the goal or is finished. Raises `WaitTimeout`."""
+        give_up_at = elapsed_seconds() + timeout_seconds
+        found = self.get(namespace, name)
+        if found.phase in GOAL_PHASES[goal]:
+            return found
+        streams = (f"workload/{namespace}/{name}",)
+        heard = self.client.follow(found.position, streams=streams, quiet_seconds=QUIET_SECONDS)
+        for _ in heard:
+            found = self.get(namespace, name)
+            if found.phase in GOAL_PHASES[goal]:
+                return found
+            if elapsed_seconds() > give_up_at:
+                raise WaitTimeout(found, goal)
+        raise AssertionError("the stream of events has no end")
+
+    def stream(self, after: int | None = None, *, streams: tuple[str, ...] = ()) -> Iterator[Event]:
+        """Returns events after a position (by default: from now on) as they come, without end."""
+        begin = self.client.head() if after is None else after
+        heard = self.client.follow(begin, streams=streams, quiet_seconds=QUIET_SECONDS)
+        return (event for event in heard if isinstance(event, Event))
+
+    def logs(
+        self, namespace: str, name: str, *, follow: bool = False, **query: str
+    ) -> Iterator[PodOutput]:
+        """Returns output of the pods; with `follow` until the workload has ended."""
+        output = PodLogStream(self.connection, namespace, name, query)
+        try:
+            yield from output.follow() if follow else output.read()
+        finally:
+            output.close()
+
+    def simulate(self, *manifests: Object, **query: str) -> SimulationResult:
+        """Returns what would happen if these manifests were applied; nothing is written."""
+        documents = b"\n---\n".join(msgspec.json.encode(each) for each in manifests)
+        return msgspec.convert(self.client.simulate(documents, query), SimulationResult)
+
+
+class AsyncHeadgate:
+    """`Headgate` for an event loop: each request runs in a thread, one after the other.
+
+    Each iteration of `stream` and `logs` has a connection and a thread of its own.
+    """
+
+    def __init__(self, connection: Connection | None = None) -> None:
+        self.connection = connection or local_connection()
+        self._thread = ThreadPoolExecutor(1, "headgate-client")
+        self._headgate = Headgate(self.connection)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_details: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection; a request that runs fails."""
+        self._headgate.close()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def submit(self, manifest: Object) -> WorkloadView:
+        """As `Headgate.submit`."""
+        return await self._do(partial(self._headgate.submit, manifest))
+
+    async def get(self, namespace: str, name: str) -> WorkloadView:
+        """As `Headgate.get`."""
+        return await self._do(partial(self._headgate.get, namespace, name))
+
+    async def explain(self, namespace: str, name: str) -> Object:
+        """As `Headgate.explain`."""
+        return await self._do(partial(self._headgate.explain, namespace, name))
+
+    async def act(self, namespace: str, name: str, verb: str, reason: str = "") -> WorkloadView:
+        """As `Headgate.act`."""
+        return await self._do(partial(self._headgate.act, namespace, name, verb, reason))
+
+    async def simulate(self, *manifests: Object, **query: str) -> SimulationResult:
+        """As `Headgate.simulate`."""
+        return await self._do(partial(self._headgate.simulate, *manifests, **query))
+
+    async def wait(
+        self, namespace: str, name: str, goal: Goal = "Finished", timeout_seconds: float = 600.0
+    ) -> WorkloadView:
+        """As `Headgate.wait`; other requests go on meanwhile."""
+
+        def look(own: Headgate) -> Iterator[WorkloadView]:
+            yield own.wait(namespace, name, goal, timeout_seconds)
+
+        waiting = self._each(look)
+        try:
+            return await anext(waiting)
+        finally:
+            await waiting.aclose()
+
+    def list(self, namespace: str = "", **query: str) -> AsyncIterator[WorkloadView]:
+        """As `Headgate.list`."""
+        return self._each(lambda own: own.list(namespace, **query))
+
+    def stream(
+        self, after: int | None = None, *, streams: tuple[str, ...] = ()
+    ) -> AsyncIterator[Event]:
+        """As `Headgate.stream`."""
+        return self._each(lambda own: own.stream(after, streams=streams))
+
+    def logs(
+        self, namespace: str, name: str, *, follow: bool = False, **query: str
+    ) -> AsyncIterator[PodOutput]:
+        """As `Headgate.logs`."""
+        return self._each(lambda own: own.logs(namespace, name, follow=follow, **query))
+
+    async def _do(self, work: Callable[[], Found]) -> Found:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def _each(
+        self, begin: Callable[[Headgate], Iterator[Found]]
+    ) -> AsyncGenerator[Found, None]:
+        """What an iterator of another connection gives, each taken in a thread of its own."""
+        loop = asyncio.get_running_loop()
+        own, thread = Headgate(self.connection), ThreadPoolExecutor(1, "headgate-client")
+        try:
+            found = begin(own)
+            while (item := await loop.run_in_executor(thread, next, found, None)) is not None:
+                yield item
+        finally:
+            own.close()
+            thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _path(namespace: str, name: str) -> str:
+    return f"/v1/namespaces/{namespace}/workloads/{name}"
+
+
+def _view(manifest: Object) -> WorkloadView:
+    metadata, status = manifest["metadata"], manifest.get("status", {})
+    explanation = status.get("explanation") or {}
+    return WorkloadView(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        phase=status.get("phase", ""),
+        attempt=status.get("attempt", 0),
+        position=int(metadata["resourceVersion"]),
+        reason=explanation.get("code", ""),
+        sentence=explanation.get("sentence", ""),
+        manifest=manifest,
+    )

@@ -1,0 +1,1 @@
+"""The documentation tells the truth: commands run, links lead somewhere, fields are described."""
