@@ -1,4 +1,4 @@
-"""The surface that is promised stable; `python -m tests.docs.surface` records what is new.
+"""The surface that is promised stable; `python -m tests.architecture.surface` records what is new.
 
 A name that is recorded and gone is a breach of the promise: the program records nothing then, and
 `--accept NAME` takes one name out of the record.
@@ -36,9 +36,7 @@ def surface() -> Surface:
         "fields": _fields(described["components"]["schemas"]),
         "command line": _options(typer.main.get_command(app), "headgate"),
         "settings": (f"HEADGATE_{name.upper()}" for name in Settings.__struct_fields__),
-        "metrics": (
-            f"{metric.name}{{{','.join(metric.labels)}}}" for metric in described_metrics()
-        ),
+        "metrics": _metrics(),
         "events": _events(),
         "codes": TEXTS,
         "client": headgate.client.__all__,
@@ -92,6 +90,12 @@ def _options(command: Any, name: str) -> Iterator[str]:
         context = command.make_context(name, [], resilient_parsing=True)
         for each in command.list_commands(context):
             yield from _options(command.get_command(context, each), f"{name} {each}")
+
+
+def _metrics() -> Iterator[str]:
+    for metric in described_metrics():
+        yield metric.name
+        yield from (f"{metric.name} label {label}" for label in metric.labels)
 
 
 def _events() -> Iterator[str]:
