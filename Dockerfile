@@ -8,17 +8,32 @@ RUN npm ci --no-audit --no-fund
 COPY frontend/ ./
 RUN npm run build
 
-FROM python:3.11-slim-bookworm AS packages
+FROM python:3.11-slim-bookworm AS dependencies
 COPY --from=ghcr.io/astral-sh/uv:0.9 /uv /usr/local/bin/uv
 ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never
 WORKDIR /build
 COPY pyproject.toml uv.lock README.md ./
 # First what others wrote, so that a change of our own code does not fetch it again.
 RUN uv sync --frozen --no-dev --extra server --no-install-project
+
+FROM dependencies AS documentation
+RUN uv sync --frozen --extra server --no-install-project
+COPY backend/ backend/
+COPY docs/ docs/
+COPY tests/ tests/
+COPY examples/ examples/
+COPY frontend/openapi.json frontend/openapi.json
+ENV PYTHONPATH=/build/backend
+RUN .venv/bin/sphinx-build -q -b html docs docs/_build/html
+
+FROM dependencies AS packages
 COPY .ci/wheel_contents.py .ci/wheel_contents.py
+COPY CHANGELOG.md ./
 COPY backend/ backend/
 COPY workers/ workers/
 COPY migrations/ migrations/
+COPY --from=page /page/dist frontend/dist
+COPY --from=documentation /build/docs/_build/html docs/_build/html
 RUN uv sync --frozen --no-dev --extra server --no-editable
 
 FROM python:3.11-slim-bookworm
@@ -29,12 +44,10 @@ RUN groupadd --system --gid 10001 headgate \
 WORKDIR /srv/headgate
 RUN install -d -o headgate -g headgate -m 0700 /srv/headgate/pod-logs
 COPY --from=packages /build/.venv /build/.venv
-COPY --from=page /page/dist /srv/headgate/page
 ENV PATH=/build/.venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     HEADGATE_HOST=0.0.0.0 \
-    HEADGATE_PORT=8080 \
-    HEADGATE_UI_DIRECTORY=/srv/headgate/page
+    HEADGATE_PORT=8080
 USER 10001:10001
 EXPOSE 8080
 STOPSIGNAL SIGTERM

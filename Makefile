@@ -75,6 +75,7 @@ chaos: $(READY)  ## kills, failovers, a full disk, a hung database under load; c
 .PHONY: docs
 docs: $(READY)  ## write the API description and the page's client from the code, build the documentation
 	@$(PAGE) client
+	@$(BIN)/python -m tests.architecture.surface
 	@$(DOCUMENTATION) -b html docs docs/_build/html
 
 .PHONY: package

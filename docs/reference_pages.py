@@ -6,6 +6,8 @@ Each function returns one page as Markdown. Sphinx writes all pages before it re
 
 import inspect
 import json
+import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from operator import getitem
@@ -26,6 +28,8 @@ from headgate.settings import Settings
 
 Schema = dict[str, Any]
 
+EVENT_FIELDS = Path(__file__).resolve().parent / "event_fields.toml"
+"""What each field of an event means, by its stored name."""
 DESCRIPTION = Path(__file__).resolve().parent.parent / "frontend" / "openapi.json"
 METHODS = ("get", "post", "put", "patch", "delete")
 WITHOUT_A_PAGE = ("apiVersion", "kind", "metadata")
@@ -149,7 +153,7 @@ def _type_of(field: Schema) -> str:
 def api_page() -> str:
     """Every path and method of the API with its parameters and what it answers."""
     described = _description()
-    parts = ["# API\n", "The same description is served as OpenAPI at `/schema/openapi.json`.\n"]
+    parts = ["# API\n", API_INTRODUCTION]
     by_tag: dict[str, list[str]] = {}
     for path, methods in described["paths"].items():
         for method in METHODS:
@@ -164,9 +168,65 @@ def api_page() -> str:
     return "\n".join(parts)
 
 
+API_INTRODUCTION = """\
+The API describes itself at `/docs`, and as OpenAPI at `/v1/openapi.json`.
+
+**Authentication.** Every request under `/v1` carries a token: `Authorization: Bearer TOKEN`.
+`headgate token create` makes one; [Users, roles and service accounts](../operations/access.md) says
+what it may do. Each operation below has an example for curl and one for the
+[Python client](../client.md), with these to begin with:
+
+```console
+export HEADGATE_URL=https://headgate.example.com HEADGATE_TOKEN=...
+```
+
+```python
+from headgate.client import Headgate
+
+client = Headgate().client
+```
+
+**Positions.** Every answer has the header `X-Log-Position`. A read with `minPosition` waits until
+the server has seen that position, and one with `at` answers as of a position or a time. Lists come
+page by page, with `limit` and `continue`.
+
+**Writes.** A POST with an `Idempotency-Key` may be repeated; a changed configuration needs
+`If-Match` with the ETag that was read. Refusals are problem documents (RFC 9457) with a code,
+pointers to fields and the remedy.
+"""
+
+EXAMPLE_VALUES = {"namespace": "team-a", "name": "train"}
+
+
+def _examples(path: str, method: str, operation: Schema) -> Iterator[str]:
+    """A call of an operation by curl and by the Python client."""
+    filled = path
+    for parameter in re.findall(r"{(\w+)}", path):
+        filled = filled.replace(f"{{{parameter}}}", EXAMPLE_VALUES.get(parameter, parameter))
+    words = ['curl -H "Authorization: Bearer $HEADGATE_TOKEN"']
+    types = list(operation.get("requestBody", {}).get("content", {}))
+    if method != "get":
+        words.append(f"-X {method.upper()}")
+    if types:
+        words.append(f'-H "Content-Type: {types[0]}" --data-binary @body')
+    answers = operation.get("responses", {}).values()
+    if any("text/event-stream" in each.get("content", {}) for each in answers):
+        words.append("-N")
+    yield f'```console\n{" ".join(words)} "$HEADGATE_URL{filled}"\n```\n'
+    call = {
+        "get": f'client.read("{filled}")',
+        "post": f'client.act("{filled}"{", body" if types else ""})',
+        "put": f'client.replace("{filled}", body)',
+        "delete": f'client.remove("{filled}")',
+    }.get(method)
+    if call is not None:
+        yield f"```python\n{call}\n```\n"
+
+
 def _operation(path: str, method: str, operation: Schema, described: Schema) -> str:
     parts = [f"### {method.upper()} {path}\n", f"{operation.get('summary', '')}\n"]
     parts += _paragraph(operation.get("description", ""))
+    parts += _examples(path, method, operation)
     rows = [
         (
             f"`{parameter['name']}`",
@@ -251,17 +311,22 @@ def metrics_page() -> str:
 
 def events_page() -> str:
     """Every stored event by name, with its schema version, meaning and fields."""
+    meanings = tomllib.loads(EVENT_FIELDS.read_text())
     parts = ["# Events\n", "Stored names are never reused, and old versions stay readable.\n"]
     for event in sorted(EVENT_CLASSES, key=name_of):
         name = name_of(event)
         parts.append(f"## {name}\n")
         parts.append(f"Schema version {schema_version_of(name)}. {inspect.getdoc(event) or ''}\n")
         rows = [
-            (f"`{field.encode_name}`", f"`{_annotation(field.type)}`")
+            (
+                f"`{field.encode_name}`",
+                f"`{_annotation(field.type)}`",
+                meanings.get(field.encode_name, ""),
+            )
             for field in msgspec.structs.fields(event)
         ]
         if rows:
-            parts.append(_table(("field", "type"), rows))
+            parts.append(_table(("field", "type", "meaning"), rows))
     return "\n".join(parts)
 
 

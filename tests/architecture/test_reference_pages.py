@@ -1,14 +1,17 @@
 """The reference pages name every kind, event, setting and message that the code has."""
 
+import json
 import sys
 
 import pytest
 
+from headgate.api.openapi import field_meanings
 from headgate.domain.kinds.registry import KINDS
 from headgate.event_log.codec import CLASSES_BY_NAME
 from headgate.messages.catalogue import TEXTS
 from headgate.settings import Settings
 from tests.architecture.sources import ROOT
+from tests.docs.descriptions import undescribed
 
 sys.path.insert(0, str(ROOT / "docs"))
 
@@ -37,3 +40,20 @@ def test_every_setting_has_a_meaning() -> None:
 
     assert rows
     assert not [row for row in rows if row.rstrip(" |").endswith("`")]
+
+
+@pytest.mark.parametrize("name", ["kinds", "api", "command-line", "settings", "metrics", "events"])
+def test_everything_that_has_a_row_has_a_meaning(name: str) -> None:
+    assert undescribed(name) == [], "write backend/headgate/api/field_meanings.toml"
+
+
+def test_no_meaning_is_of_a_field_that_is_not_there() -> None:
+    schemas = json.loads((ROOT / "frontend" / "openapi.json").read_text())["components"]["schemas"]
+    meanings = field_meanings()
+    meanings.pop("parameters")
+    assert not [
+        f"{name}.{field}"
+        for name, fields in meanings.items()
+        for field in fields
+        if field not in schemas.get(name, {}).get("properties", {})
+    ]

@@ -17,6 +17,7 @@ def test_what_is_promised_is_there(found: Surface) -> None:
     assert_none(missing(recorded(), found), "docs/stability.md promises these:")
 
 
+@pytest.mark.nightly
 def test_what_is_new_is_recorded(found: Surface) -> None:
     new = missing(found, recorded())
     assert_none(new, "Record it by `python -m tests.architecture.surface`:")

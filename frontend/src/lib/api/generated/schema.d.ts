@@ -2649,7 +2649,9 @@ export interface components {
         };
         /** Admission */
         Admission: {
+            /** @description ClusterQueue with the quota. */
             clusterQueue: string;
+            /** @description Flavors, amounts and hosts of each pod set. */
             podSetAssignments: components["schemas"]["PodSetAssignment"][];
         };
         /** AdmissionCheckList */
@@ -2671,32 +2673,46 @@ export interface components {
         };
         /** AdmissionCheckRule */
         AdmissionCheckRule: {
+            /** @description AdmissionCheck. */
             name: string;
+            /** @description Flavors that need the check; none is all. */
             onFlavors?: string[];
         };
         /** AdmissionCheckSpec */
         AdmissionCheckSpec: {
+            /** @description Controller that reports on the check; immutable. */
             controllerName: string;
+            /** @description Object with further settings of the controller. */
             parameters?: components["schemas"]["CheckParameters"] | null;
         };
         /** AdmissionCheckStatus */
         AdmissionCheckStatus: {
+            /** @description `Active`: whether the controller serves the check. */
             conditions?: components["schemas"]["Condition"][];
         };
         /** AdmissionChecksStrategy */
         AdmissionChecksStrategy: {
+            /** @description Checks, each for all flavors or for some. */
             admissionChecks?: components["schemas"]["AdmissionCheckRule"][];
         };
         /** AdmissionFairSharing */
         AdmissionFairSharing: {
-            /** @default 0s */
+            /**
+             * @description Time after which half of past usage counts.
+             * @default 0s
+             */
             usageHalfLifeTime?: string;
-            /** @default 5m0s */
+            /**
+             * @description Interval of Kueue's sampling; usage is folded exactly here.
+             * @default 5m0s
+             */
             usageSamplingInterval?: string;
+            /** @description Weight of each resource in the usage; 1 unless named. */
             resourceWeights?: {
                 [key: string]: string | number;
             };
             /**
+             * @description Whether usage begins with the quota reservation or with the admission.
              * @default QuotaReserved
              * @enum {string}
              */
@@ -2763,7 +2779,9 @@ export interface components {
         };
         /** AssignedDomain */
         AssignedDomain: {
+            /** @description Values of the domain, level by level. */
             values: string[];
+            /** @description Number of pods. */
             count: number;
         };
         /** AssignedPod */
@@ -2815,8 +2833,11 @@ export interface components {
         };
         /** AssignmentSlice */
         AssignmentSlice: {
+            /** @description Number of domains. */
             domainCount: number;
+            /** @description Values of the domains at each level. */
             valuesPerLevel: components["schemas"]["LevelValues"][];
+            /** @description Number of pods of each domain. */
             podCounts: components["schemas"]["DomainPodCounts"];
         };
         /** Attempt */
@@ -2985,7 +3006,9 @@ export interface components {
         };
         /** BorrowWithinCohort */
         BorrowWithinCohort: {
+            /** @description `LowerPriority` allows preemption while borrowing, `Never` does not. */
             policy?: string | null;
+            /** @description Highest priority of a victim. */
             maxPriorityThreshold?: number | null;
         };
         /** BulkAction */
@@ -3093,8 +3116,11 @@ export interface components {
         };
         /** CheckParameters */
         CheckParameters: {
+            /** @description API group of the object. */
             apiGroup: string;
+            /** @description Kind of the object. */
             kind: string;
+            /** @description Name of the object. */
             name: string;
         };
         /** CheckReport */
@@ -3103,18 +3129,28 @@ export interface components {
         };
         /** CheckState */
         CheckState: {
+            /** @description AdmissionCheck. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description `Pending`, `Ready`, `Retry` or `Rejected`.
+             * @enum {string}
+             */
             state: "Pending" | "Ready" | "Retry" | "Rejected";
             /**
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
              */
             lastTransitionTime: string;
+            /** @description What the controller says. */
             message: string;
+            /** @description Seconds after which a retry may begin. */
             requeueAfterSeconds?: number | null;
-            /** @default 0 */
+            /**
+             * @description How often the check asked for a retry.
+             * @default 0
+             */
             retryCount?: number;
+            /** @description What the check adds to the pods. */
             podSetUpdates?: components["schemas"]["PodSetUpdate"][];
         };
         /** CheckStateReport */
@@ -3173,35 +3209,57 @@ export interface components {
         };
         /** ClusterQueueSpec */
         ClusterQueueSpec: {
+            /** @description Cohort with which the ClusterQueue shares unused quota; without one it shares none. */
             cohortName?: string | null;
+            /** @description Quota by flavor and resource; a resource and a flavor stand in one group only. */
             resourceGroups?: components["schemas"]["ResourceGroup"][];
             /**
+             * @description `StrictFIFO`: a workload that does not fit blocks those behind it; `BestEffortFIFO`: they may pass it.
              * @default BestEffortFIFO
              * @enum {string}
              */
             queueingStrategy?: "StrictFIFO" | "BestEffortFIFO";
+            /** @description Namespaces with workloads that may use the ClusterQueue, by their labels; none selects no namespace, `{}` all. */
             namespaceSelector?: components["schemas"]["LabelSelector"] | null;
+            /** @description Whether the next flavor is tried before borrowing or preempting in this one. */
             flavorFungibility?: components["schemas"]["FlavorFungibility"] | null;
+            /** @description Which workloads may be preempted for those of this ClusterQueue. */
             preemption?: components["schemas"]["Preemption"] | null;
+            /** @description Checks that an admission waits for. */
             admissionChecksStrategy?: components["schemas"]["AdmissionChecksStrategy"] | null;
             /**
+             * @description `Hold` stops admission, `HoldAndDrain` also evicts what is admitted.
              * @default None
              * @enum {string}
              */
             stopPolicy?: "None" | "Hold" | "HoldAndDrain";
+            /** @description Weight of the ClusterQueue among those that borrow from its cohort. */
             fairSharing?: components["schemas"]["FairSharing"] | null;
         };
         /** ClusterQueueStatus */
         ClusterQueueStatus: {
+            /** @description `Active`: whether workloads can be admitted, and why not. */
             conditions?: components["schemas"]["Condition"][];
-            /** @default 0 */
+            /**
+             * @description Workloads that are pending, inadmissible ones included.
+             * @default 0
+             */
             pendingWorkloads?: number;
-            /** @default 0 */
+            /**
+             * @description Workloads with a quota reservation.
+             * @default 0
+             */
             reservingWorkloads?: number;
-            /** @default 0 */
+            /**
+             * @description Admitted workloads that are not finished.
+             * @default 0
+             */
             admittedWorkloads?: number;
+            /** @description Quota that is reserved, by flavor and resource. */
             flavorsReservation?: components["schemas"]["FlavorUsage"][];
+            /** @description Quota that admitted workloads use, by flavor and resource. */
             flavorsUsage?: components["schemas"]["FlavorUsage"][];
+            /** @description The share that fair sharing orders by. */
             fairSharing?: components["schemas"]["FairSharingStatus"] | null;
         };
         /** CohortList */
@@ -3223,36 +3281,49 @@ export interface components {
         };
         /** CohortPreemption */
         CohortPreemption: {
+            /** @description Time that workloads below the cohort run before they may be preempted. */
             minRuntime?: components["schemas"]["MinimumRuntime"] | null;
         };
         /** CohortSpec */
         CohortSpec: {
+            /** @description Parent cohort; without one it is a root. */
             parentName?: string | null;
+            /** @description Quota of the cohort itself, which its members may borrow. */
             resourceGroups?: components["schemas"]["ResourceGroup"][];
+            /** @description Weight of the cohort among its siblings. */
             fairSharing?: components["schemas"]["FairSharing"] | null;
+            /** @description Protection of the workloads below this cohort. */
             preemption?: components["schemas"]["CohortPreemption"] | null;
         };
         /** CohortStatus */
         CohortStatus: {
+            /** @description The share that fair sharing orders by. */
             fairSharing?: components["schemas"]["FairSharingStatus"] | null;
         };
         /** Condition */
         Condition: {
+            /** @description What the condition is about. */
             type: string;
             /**
+             * @description `True`, `False` or `Unknown`.
              * @example True
              * @example False
              * @example Unknown
              */
             status: string;
+            /** @description Code of the reason, in CamelCase. */
             reason: string;
-            /** @default  */
+            /**
+             * @description Text for people.
+             * @default
+             */
             message?: string;
             /**
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
              */
             lastTransitionTime: string;
+            /** @description Generation of the object that the condition is about. */
             observedGeneration?: number | null;
         };
         /** ConfigurationList */
@@ -3273,27 +3344,40 @@ export interface components {
         };
         /** ConfigurationSpec */
         ConfigurationSpec: {
+            /** @description Eviction of workloads with pods that do not become ready in time. */
             waitForPodsReady?: components["schemas"]["InstallationWait"] | null;
+            /** @description Fair sharing between ClusterQueues; without it order and preemption are classical. */
             fairSharing?: components["schemas"]["InstallationFairSharing"] | null;
+            /** @description Order of LocalQueues by their recent usage. */
             admissionFairSharing?: components["schemas"]["AdmissionFairSharing"] | null;
+            /** @description How requested resources count for quota. */
             resources?: components["schemas"]["ResourceRules"] | null;
+            /** @description Defaults and limits of preemption for the whole installation. */
             preemption?: components["schemas"]["PreemptionRules"] | null;
+            /** @description How long finished workloads are kept in lists. */
             objectRetentionPolicies?: components["schemas"]["Retention"] | null;
+            /** @description Rules of placement for the whole installation. */
             topology?: components["schemas"]["TopologyRules"] | null;
             /**
+             * @description Whether quota is free when pods have stopped, or as soon as they are asked to.
              * @default OnStopped
              * @enum {string}
              */
             quotaRelease?: "OnStopped" | "OnTerminating";
+            /** @description Limits on the number of objects. */
             limits?: components["schemas"]["ObjectLimits"] | null;
+            /** @description What submitters may ask for, by role and namespace. */
             submission?: components["schemas"]["Submission"] | null;
+            /** @description Further labels of metrics. */
             metrics?: components["schemas"]["Metrics"] | null;
         };
         /** Consumption */
         Consumption: {
+            /** @description Usage by resource. */
             consumedResources?: {
                 [key: string]: string;
             };
+            /** @description Time to which usage is counted. */
             lastUpdate: string;
         };
         /** CountAt */
@@ -3440,15 +3524,20 @@ export interface components {
         };
         /** DisruptionBudgetSpec */
         DisruptionBudgetSpec: {
+            /** @description Workloads that the budget protects, by their labels. */
             selector: components["schemas"]["LabelSelector"];
             /**
+             * @description Whether workloads or single pods are counted.
              * @default Workload
              * @enum {string}
              */
             unit?: "Workload" | "Pod";
+            /** @description Number that must stay undisturbed. */
             minAvailable?: number | null;
+            /** @description Number that may be disturbed at once. */
             maxUnavailable?: number | null;
             /**
+             * @description `Strict`: preemption never goes below the budget; `BestEffort`: it does where nothing else helps.
              * @default BestEffort
              * @enum {string}
              */
@@ -3456,9 +3545,13 @@ export interface components {
         };
         /** DisruptionBudgetStatus */
         DisruptionBudgetStatus: {
+            /** @description Number that the budget counts. */
             expected: number;
+            /** @description Number that runs undisturbed now. */
             healthy: number;
+            /** @description Number that preemption may still disturb. */
             allowed: number;
+            /** @description Workloads that are being evicted now. */
             disrupted?: string[];
         };
         /** DomainNode */
@@ -3483,7 +3576,9 @@ export interface components {
         };
         /** DomainPodCounts */
         DomainPodCounts: {
+            /** @description The number that all domains have. */
             universal?: number | null;
+            /** @description Numbers that differ, in the order of the domains. */
             individual?: number[] | null;
         };
         /** DrainPreview */
@@ -3575,16 +3670,24 @@ export interface components {
         };
         /** Eviction */
         Eviction: {
+            /** @description Identity of the eviction; reports name it. */
             id: string;
+            /** @description Why the workload is evicted. */
             reason: string;
-            /** @enum {string} */
+            /**
+             * @description How far the eviction has come.
+             * @enum {string}
+             */
             stage: "Requested" | "Acknowledged" | "Stalled" | "Forced" | "Stopping";
             /**
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
              */
             startedAt: string;
-            /** @enum {string} */
+            /**
+             * @description `Soft` with time to save work, or `Immediate`.
+             * @enum {string}
+             */
             mode: "Immediate" | "Soft";
             /**
              * @description RFC 3339, UTC
@@ -3596,9 +3699,15 @@ export interface components {
              * @example 2026-09-24T12:03:11Z
              */
             latestEndAt?: string | null;
-            /** @default false */
+            /**
+             * @description Whether it waits for an acknowledgement.
+             * @default false
+             */
             requireAck?: boolean;
-            /** @enum {null|string} */
+            /**
+             * @description What happens at the deadline.
+             * @enum {null|string}
+             */
             onDeadline?: "Force" | "Wait" | null;
             /**
              * @description RFC 3339, UTC
@@ -3630,16 +3739,27 @@ export interface components {
              * @example 2026-09-24T12:03:11Z
              */
             stoppingAt?: string | null;
-            /** @default  */
+            /**
+             * @description Program or service that saves the work.
+             * @default
+             */
             handler?: string;
-            /** @default  */
+            /**
+             * @description What the handler said last.
+             * @default
+             */
             note?: string;
         };
         /** EvictionCount */
         EvictionCount: {
+            /** @description Reason of the evictions. */
             reason: string;
-            /** @default  */
+            /**
+             * @description Cause below the reason.
+             * @default
+             */
             underlyingCause?: string;
+            /** @description Number of evictions. */
             count: number;
         };
         /** EvictionPage */
@@ -3655,17 +3775,28 @@ export interface components {
         /** EvictionPolicy */
         EvictionPolicy: {
             /**
+             * @description `Soft` gives time to save work, `Immediate` does not.
              * @default Soft
              * @enum {string}
              */
             mode?: "Immediate" | "Soft";
-            /** @default 300 */
+            /**
+             * @description Time to save work, in seconds.
+             * @default 300
+             */
             gracePeriodSeconds?: number;
-            /** @default false */
+            /**
+             * @description Whether the eviction waits for an acknowledgement of its handler.
+             * @default false
+             */
             requireAck?: boolean;
-            /** @default  */
+            /**
+             * @description Program or service that saves the work.
+             * @default
+             */
             handler?: string;
             /**
+             * @description Whether the eviction is forced at the deadline or goes on waiting.
              * @default Force
              * @enum {string}
              */
@@ -3747,32 +3878,55 @@ export interface components {
         };
         /** ExecutorSpec */
         ExecutorSpec: {
+            /** @description Nodes that the executor serves, by their labels. */
             nodeSelector?: {
                 [key: string]: string;
             };
+            /** @description ResourceFlavors that the executor serves where they have no nodes; none by default. */
             flavors?: string[];
-            /** @default 60 */
+            /**
+             * @description Seconds without a sign of life after which the executor counts as lost.
+             * @default 60
+             */
             leaseSeconds?: number;
             /**
+             * @description What happens to pods when the lease has ended: `Replace` places them elsewhere, `Fence` as well, after the executor has killed them, `Wait` keeps their hosts until it is back.
              * @default Replace
              * @enum {string}
              */
             nodeLossPolicy?: "Replace" | "Fence" | "Wait";
+            /** @description Ports that gangs may use to meet. */
             rendezvousPorts?: components["schemas"]["PortRange"] | null;
+            /** @description How much of the pod logs is kept, and how long. */
             logRetention?: components["schemas"]["LogRetention"] | null;
         };
         /** ExecutorStatus */
         ExecutorStatus: {
-            /** @default 0 */
+            /**
+             * @description Number of the present claim of the executor; reports of earlier ones are refused.
+             * @default 0
+             */
             epoch?: number;
-            /** @default  */
+            /**
+             * @description Release of the executor.
+             * @default
+             */
             version?: string;
+            /** @description What the executor honours; workloads that need more do not reach it. */
             capabilities?: string[];
+            /** @description Time of the last sign of life. */
             lastSeenAt?: string | null;
-            /** @default 0 */
+            /**
+             * @description Pods that run on its nodes.
+             * @default 0
+             */
             runningPods?: number;
-            /** @default 0 */
+            /**
+             * @description Nodes that it serves.
+             * @default 0
+             */
             nodes?: number;
+            /** @description `Connected`, and what is wrong with its nodes. */
             conditions?: components["schemas"]["Condition"][];
         };
         /** ExecutorTermsView */
@@ -3798,10 +3952,12 @@ export interface components {
         /** ExitCodes */
         ExitCodes: {
             /**
+             * @description Whether the exit code must be among the values or not.
              * @default In
              * @enum {string}
              */
             operator?: "In" | "NotIn";
+            /** @description Exit codes. */
             values: number[];
         };
         /** ExpectedStart */
@@ -3826,12 +3982,17 @@ export interface components {
         };
         /** ExplanationSummary */
         ExplanationSummary: {
+            /** @description Kueue's reason for the pending state. */
             dominant: string;
+            /** @description Code of the pending reason. */
             code: string;
+            /** @description Arguments of the code. */
             arguments: {
                 [key: string]: unknown;
             };
+            /** @description The reason as a sentence. */
             sentence: string;
+            /** @description The reason in a few words, for tables. */
             summary: string;
         };
         /** ExplanationView */
@@ -3887,10 +4048,12 @@ export interface components {
         };
         /** FairSharing */
         FairSharing: {
+            /** @description Share of this one among its siblings, compared with theirs; 0 comes last. */
             weight?: string | number | null;
         };
         /** FairSharingStatus */
         FairSharingStatus: {
+            /** @description Dominant resource share divided by the weight, in thousandths. */
             weightedShare: number;
         };
         /** FinishedReport */
@@ -3904,18 +4067,25 @@ export interface components {
         };
         /** FlavorFungibility */
         FlavorFungibility: {
+            /** @description `MayStopSearch` takes this flavor by borrowing; `TryNextFlavor` looks at the next one first. */
             whenCanBorrow?: string | null;
+            /** @description `MayStopSearch` takes this flavor by preemption; `TryNextFlavor` looks at the next one first. */
             whenCanPreempt?: string | null;
+            /** @description Which of borrowing and preemption is preferred where both are `TryNextFlavor`. */
             preference?: string | null;
         };
         /** FlavorQuotas */
         FlavorQuotas: {
+            /** @description ResourceFlavor. */
             name: string;
+            /** @description Quota for each resource of the group. */
             resources: components["schemas"]["ResourceQuota"][];
         };
         /** FlavorUsage */
         FlavorUsage: {
+            /** @description ResourceFlavor. */
             name: string;
+            /** @description Amounts by resource. */
             resources: components["schemas"]["QuotaUsage"][];
         };
         /** FollowerView */
@@ -4000,8 +4170,12 @@ export interface components {
         };
         /** GateState */
         GateState: {
+            /** @description Name of the gate. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description Whether the gate is open.
+             * @enum {string}
+             */
             position: "Open" | "Closed";
             /**
              * @description RFC 3339, UTC
@@ -4018,8 +4192,11 @@ export interface components {
         };
         /** GivenUpPods */
         GivenUpPods: {
+            /** @description Pod set. */
             name: string;
+            /** @description Pods that are evicted. */
             going: number;
+            /** @description Pods that go on. */
             staying: number;
         };
         /** GrantDetail */
@@ -4084,7 +4261,9 @@ export interface components {
         };
         /** Hold */
         Hold: {
+            /** @description User who ordered the hold, with the authority. */
             owner: string;
+            /** @description Reason that was given. */
             reason: string;
             /**
              * @description RFC 3339, UTC
@@ -4119,40 +4298,66 @@ export interface components {
         };
         /** IndividualValues */
         IndividualValues: {
+            /** @description What all values begin with. */
             prefix?: string | null;
+            /** @description What all values end with. */
             suffix?: string | null;
+            /** @description What lies between, in the order of the domains. */
             roots: string[];
         };
         /** InstallationFairSharing */
         InstallationFairSharing: {
+            /** @description Rules by which a share must change so that a victim may be preempted, in order. */
             preemptionStrategies?: string[];
         };
         /** InstallationWait */
         InstallationWait: {
-            /** @default 30m0s */
+            /**
+             * @description Time from admission within which all pods must be ready.
+             * @default 30m0s
+             */
             timeout?: string;
+            /** @description Time within which a pod that is no longer ready must be ready again. */
             recoveryTimeout?: string | null;
-            /** @default 0s */
+            /**
+             * @description Time within which pods must have been started by their executor.
+             * @default 0s
+             */
             unscheduledTimeout?: string;
-            /** @default false */
+            /**
+             * @description Whether workloads may name timeouts of their own.
+             * @default false
+             */
             workloadTimeouts?: boolean;
-            /** @default 2h0m0s */
+            /**
+             * @description Longest timeout that a workload may name.
+             * @default 2h0m0s
+             */
             maxTimeoutOnWorkload?: string;
-            /** @default false */
+            /**
+             * @description Whether no other workload is admitted until the pods of the last one are ready.
+             * @default false
+             */
             blockAdmission?: boolean;
+            /** @description Order, backoff and limit of workloads that are requeued. */
             requeuingStrategy?: components["schemas"]["RequeuingStrategy"] | null;
         };
         /** LabelSelector */
         LabelSelector: {
+            /** @description Labels that must have these values. */
             matchLabels?: {
                 [key: string]: string;
             };
+            /** @description Further requirements; all must hold. */
             matchExpressions?: components["schemas"]["LabelSelectorRequirement"][];
         };
         /** LabelSelectorRequirement */
         LabelSelectorRequirement: {
+            /** @description Label. */
             key: string;
+            /** @description `In`, `NotIn`, `Exists` or `DoesNotExist`. */
             operator: string;
+            /** @description Values of `In` and `NotIn`. */
             values?: string[];
         };
         /** LeaseRenewal */
@@ -4178,25 +4383,35 @@ export interface components {
         };
         /** LevelValues */
         LevelValues: {
+            /** @description The value that all domains have. */
             universal?: string | null;
+            /** @description Values that differ. */
             individual?: components["schemas"]["IndividualValues"] | null;
         };
         /** LimitRangeItem */
         LimitRangeItem: {
-            /** @enum {string} */
+            /**
+             * @description What the limits are for.
+             * @enum {string}
+             */
             type: "Container" | "Pod" | "PersistentVolumeClaim";
+            /** @description Largest amounts, by resource. */
             max?: {
                 [key: string]: string;
             };
+            /** @description Smallest amounts, by resource. */
             min?: {
                 [key: string]: string;
             };
+            /** @description Limits that containers get which name none. */
             default?: {
                 [key: string]: string;
             };
+            /** @description Requests that containers get which name none. */
             defaultRequest?: {
                 [key: string]: string;
             };
+            /** @description Largest ratio of limit to request, by resource. */
             maxLimitRequestRatio?: {
                 [key: string]: string;
             };
@@ -4219,6 +4434,7 @@ export interface components {
         };
         /** LimitRangeSpec */
         LimitRangeSpec: {
+            /** @description Limits, one for each type. */
             limits?: components["schemas"]["LimitRangeItem"][];
         };
         /** LimitView */
@@ -4235,6 +4451,7 @@ export interface components {
         };
         /** LocalQueueFairSharing */
         LocalQueueFairSharing: {
+            /** @description Usage of the past, each moment counting less the older it is. */
             admissionFairSharingStatus: components["schemas"]["Consumption"];
         };
         /** LocalQueueLine */
@@ -4265,32 +4482,54 @@ export interface components {
         };
         /** LocalQueueSpec */
         LocalQueueSpec: {
+            /** @description ClusterQueue that the workloads of this queue reach; immutable. */
             clusterQueue: string;
             /**
+             * @description `Hold` stops admission from this queue, `HoldAndDrain` also evicts what is admitted.
              * @default None
              * @enum {string}
              */
             stopPolicy?: "None" | "Hold" | "HoldAndDrain";
+            /** @description Weight of the LocalQueue in admission fair sharing. */
             fairSharing?: components["schemas"]["FairSharing"] | null;
         };
         /** LocalQueueStatus */
         LocalQueueStatus: {
+            /** @description `Active`: whether workloads of this queue can be admitted, and why not. */
             conditions?: components["schemas"]["Condition"][];
-            /** @default 0 */
+            /**
+             * @description Workloads of this queue that are pending.
+             * @default 0
+             */
             pendingWorkloads?: number;
-            /** @default 0 */
+            /**
+             * @description Workloads of this queue with a quota reservation.
+             * @default 0
+             */
             reservingWorkloads?: number;
-            /** @default 0 */
+            /**
+             * @description Admitted workloads of this queue that are not finished.
+             * @default 0
+             */
             admittedWorkloads?: number;
+            /** @description Quota that workloads of this queue have reserved. */
             flavorsReservation?: components["schemas"]["FlavorUsage"][];
+            /** @description Quota that admitted workloads of this queue use. */
             flavorsUsage?: components["schemas"]["FlavorUsage"][];
+            /** @description Recent usage, by which admission fair sharing orders. */
             fairSharing?: components["schemas"]["LocalQueueFairSharing"] | null;
         };
         /** LogRetention */
         LogRetention: {
-            /** @default 16 */
+            /**
+             * @description How much of the begin and of the end of each pod's logs is kept, in MiB.
+             * @default 16
+             */
             maxMebibytes?: number;
-            /** @default 168h0m0s */
+            /**
+             * @description Time after the workload's end at which its logs are removed.
+             * @default 168h0m0s
+             */
             afterFinished?: string;
         };
         /** MessageView */
@@ -4302,18 +4541,25 @@ export interface components {
         };
         /** MetricLabel */
         MetricLabel: {
+            /** @description Name of the label. */
             name: string;
+            /** @description Label of the object that gives the value; that of the same name by default. */
             sourceLabelKey?: string | null;
+            /** @description Annotation of the object that gives the value. */
             sourceAnnotationKey?: string | null;
+            /** @description Kinds of objects with metrics that get the label. */
             sourceKinds?: ("Cohort" | "LocalQueue" | "ClusterQueue" | "Workload")[];
         };
         /** Metrics */
         Metrics: {
+            /** @description Labels that metrics get besides their own. */
             customLabels?: components["schemas"]["MetricLabel"][];
         };
         /** MinimumRuntime */
         MinimumRuntime: {
+            /** @description Time before preemption by workloads of the same ClusterQueue. */
             preempt?: string | null;
+            /** @description Time before quota is reclaimed by others. */
             reclaim?: string | null;
         };
         /** NamespaceList */
@@ -4391,10 +4637,16 @@ export interface components {
         };
         /** NodeDevice */
         NodeDevice: {
+            /** @description Resource that the device counts for, such as `nvidia.com/gpu`. */
             resource: string;
+            /** @description Identity of the device on its host. */
             id: string;
-            /** @default  */
+            /**
+             * @description Model, as its driver names it.
+             * @default
+             */
             model?: string;
+            /** @description Memory of the device, in bytes. */
             memoryBytes?: number | null;
         };
         /** NodeList */
@@ -4420,36 +4672,59 @@ export interface components {
         };
         /** NodeSpec */
         NodeSpec: {
+            /** @description Marks that keep away pods without a toleration. */
             taints?: components["schemas"]["Taint"][];
-            /** @default false */
+            /**
+             * @description Whether the node is cordoned: no further pods are placed on it.
+             * @default false
+             */
             unschedulable?: boolean;
-            /** @default false */
+            /**
+             * @description Whether pods on the node are moved to others, or evicted.
+             * @default false
+             */
             draining?: boolean;
         };
         /** NodeStatus */
         NodeStatus: {
+            /** @description Amounts that pods can use, by resource. */
             allocatable?: {
                 [key: string]: string | number;
             };
+            /** @description Amounts that are used on the node by what Headgate does not manage. */
             usedByOthers?: {
                 [key: string]: string | number;
             };
-            /** @default 0 */
+            /**
+             * @description Seconds without a report after which the node counts as lost.
+             * @default 0
+             */
             leaseSeconds?: number;
-            /** @default  */
+            /**
+             * @description Executor that reported the node.
+             * @default
+             */
             executor?: string;
+            /** @description Single devices, such as GPUs, with their models. */
             devices?: components["schemas"]["NodeDevice"][];
+            /** @description `Ready` and conditions of the host, as its executor reports them. */
             conditions?: components["schemas"]["Condition"][];
         };
         /** NominatedPlacement */
         NominatedPlacement: {
+            /** @description ClusterQueue with the nominated quota. */
             clusterQueue: string;
+            /** @description Flavors and hosts that are kept. */
             podSetAssignments: components["schemas"]["PodSetAssignment"][];
+            /** @description Preemption round that keeps them. */
             round?: string | null;
         };
         /** ObjectLimits */
         ObjectLimits: {
-            /** @default 1000000 */
+            /**
+             * @description Objects of all kinds that one namespace may have, finished workloads among them.
+             * @default 1000000
+             */
             objectsPerNamespace?: number;
         };
         /** ObjectMeta */
@@ -4576,7 +4851,9 @@ export interface components {
         };
         /** Owner */
         Owner: {
+            /** @description User who submitted. */
             user: string;
+            /** @description Groups of the user at that time. */
             groups?: string[];
         };
         /** PartitionView */
@@ -4727,34 +5004,55 @@ export interface components {
         };
         /** PodSet */
         PodSet: {
-            /** @default main */
+            /**
+             * @description Name of the pod set.
+             * @default main
+             */
             name?: string;
-            /** @default 1 */
+            /**
+             * @description Number of pods.
+             * @default 1
+             */
             count?: number;
+            /** @description Least number of pods for partial admission. */
             minCount?: number | null;
+            /** @description Indices to complete, `count` at a time. */
             completions?: number | null;
+            /** @description Pod template as Kubernetes has it. */
             template: {
                 [key: string]: unknown;
             };
+            /** @description Level that the pods require or prefer, and slices. */
             topologyRequest?: {
                 [key: string]: unknown;
             } | null;
+            /** @description Whether single pods or the whole group are evicted. */
             disruptionMode?: string | null;
+            /** @description Same as `disruptionMode`, by the name in earlier drafts. */
             preemptionMode?: string | null;
+            /** @description Class of the preemption priority of these pods. */
             priorityClassName?: string | null;
         };
         /** PodSetAssignment */
         PodSetAssignment: {
+            /** @description Pod set. */
             name: string;
+            /** @description Flavor of each resource. */
             flavors: {
                 [key: string]: string;
             };
+            /** @description Amount of quota of each resource. */
             resourceUsage: {
                 [key: string]: string | number;
             };
+            /** @description Number of pods that are admitted. */
             count: number;
+            /** @description Hosts or domains with their numbers of pods, in Kueue's compressed form. */
             topologyAssignment?: components["schemas"]["TopologyAssignment"] | null;
-            /** @enum {null|string} */
+            /**
+             * @description Whether hosts are chosen after the admission checks.
+             * @enum {null|string}
+             */
             delayedTopologyRequest?: "Pending" | "Ready" | null;
         };
         /** PodSetChange */
@@ -4773,23 +5071,33 @@ export interface components {
         };
         /** PodSetUpdate */
         PodSetUpdate: {
+            /** @description Pod set. */
             name: string;
+            /** @description Labels that the pods get. */
             labels?: {
                 [key: string]: string;
             };
+            /** @description Annotations that the pods get. */
             annotations?: {
                 [key: string]: string;
             };
+            /** @description Node labels that the pods require as well. */
             nodeSelector?: {
                 [key: string]: string;
             };
+            /** @description Tolerations that the pods get as well. */
             tolerations?: components["schemas"]["Toleration"][];
         };
         /** PodTemplateState */
         PodTemplateState: {
+            /** @description Pod set. */
             name: string;
+            /** @description SHA-256 of the template as submitted. */
             digest: string;
-            /** @default false */
+            /**
+             * @description Whether an administrator has erased the text.
+             * @default false
+             */
             erased?: boolean;
         };
         /** PodView */
@@ -4829,9 +5137,15 @@ export interface components {
         };
         /** PortRange */
         PortRange: {
-            /** @default 20000 */
+            /**
+             * @description First port.
+             * @default 20000
+             */
             first?: number;
-            /** @default 29999 */
+            /**
+             * @description Last port.
+             * @default 29999
+             */
             last?: number;
         };
         /** Ports */
@@ -4841,17 +5155,30 @@ export interface components {
         };
         /** Preemption */
         Preemption: {
+            /** @description Which workloads of the same ClusterQueue may be preempted: `Never`, `LowerPriority` or `LowerOrNewerEqualPriority`. */
             withinClusterQueue?: string | null;
+            /** @description Which borrowing workloads of the cohort may be preempted: `Never`, `LowerPriority` or `Any`. */
             reclaimWithinCohort?: string | null;
+            /** @description Whether a workload may preempt while it borrows. */
             borrowWithinCohort?: components["schemas"]["BorrowWithinCohort"] | null;
-            /** @enum {null|string} */
+            /**
+             * @description Order of candidates: by scope first, or by priority first.
+             * @enum {null|string}
+             */
             orderProfile?: "ScopeFirst" | "PriorityFirst" | null;
+            /** @description Time that workloads run before they may be preempted. */
             minRuntime?: components["schemas"]["MinimumRuntime"] | null;
+            /** @description Whether victims have time to save their work. */
             softEviction?: components["schemas"]["SoftEviction"] | null;
-            /** @default false */
+            /**
+             * @description Whether quota is kept for pending workloads that are not preemptible.
+             * @default false
+             */
             reserveForPendingNonPreemptible?: boolean;
+            /** @description How many evictions may begin in a time. */
             rateLimit?: components["schemas"]["PreemptionRate"] | null;
             /**
+             * @description Whether fewer pods are tried before or after preemption.
              * @default AfterPreemption
              * @enum {string}
              */
@@ -4859,12 +5186,17 @@ export interface components {
         };
         /** PreemptionGate */
         PreemptionGate: {
+            /** @description Name of the gate. */
             name: string;
         };
         /** PreemptionRate */
         PreemptionRate: {
+            /** @description Evictions a minute. */
             perMinute: number;
-            /** @default 1 */
+            /**
+             * @description Evictions at once.
+             * @default 1
+             */
             burst?: number;
         };
         /** PreemptionRound */
@@ -4917,38 +5249,67 @@ export interface components {
         };
         /** PreemptionRules */
         PreemptionRules: {
+            /** @description Whether workloads that do not say may be preempted. */
             defaultPreemptible?: boolean | null;
+            /** @description Koordinator's setting, the opposite of `defaultPreemptible`. */
             disableDefaultPreemptiable?: boolean | null;
+            /** @description Priority from which a workload is not preemptible that does not say. */
             legacyNonPreemptibleFrom?: number | null;
-            /** @default false */
+            /**
+             * @description KAI's default: as `legacyNonPreemptibleFrom: 100`.
+             * @default false
+             */
             legacyPreemptibility?: boolean;
-            /** @default true */
+            /**
+             * @description Whether workloads that do not say may preempt others.
+             * @default true
+             */
             defaultCanPreempt?: boolean;
+            /** @description Koordinator's setting, the opposite of `defaultCanPreempt`. */
             disableDefaultTriggerPreemption?: boolean | null;
             /**
+             * @description What happens where a pod set names another class than its workload: it is reported, refused, or its class protects its pods.
              * @default Report
              * @enum {string}
              */
             priorityDivergence?: "Report" | "Reject" | "Protect";
-            /** @default 1h0m0s */
+            /**
+             * @description Time after which a preemption round expires.
+             * @default 1h0m0s
+             */
             roundTimeToLive?: string;
-            /** @default 32 */
+            /**
+             * @description Topology domains that one search for victims looks at.
+             * @default 32
+             */
             mostDomains?: number;
-            /** @default false */
+            /**
+             * @description Whether the annotation that boosts a workload counts.
+             * @default false
+             */
             priorityBoost?: boolean;
             /**
+             * @description Whether evictions give time to save work unless a workload or queue says otherwise.
              * @default Immediate
              * @enum {string}
              */
             softEviction?: "Immediate" | "Soft";
+            /** @description Koordinator's setting: whether preempted pods are ended at once. */
             podShouldBeDeletedWhenPreempted?: boolean | null;
         };
         /** PriorityClassRef */
         PriorityClassRef: {
-            /** @default kueue.x-k8s.io */
+            /**
+             * @description API group of the class.
+             * @default kueue.x-k8s.io
+             */
             group?: string;
-            /** @default WorkloadPriorityClass */
+            /**
+             * @description `WorkloadPriorityClass` or `PriorityClass`.
+             * @default WorkloadPriorityClass
+             */
             kind?: string;
+            /** @description Name of the class. */
             name: string;
         };
         /** Problem */
@@ -5086,8 +5447,11 @@ export interface components {
         };
         /** QuotaUsage */
         QuotaUsage: {
+            /** @description Resource. */
             name: string;
+            /** @description Amount in use. */
             total: string;
+            /** @description Part of it that is borrowed. */
             borrowed?: string | null;
         };
         /** ReasonThen */
@@ -5112,7 +5476,9 @@ export interface components {
         };
         /** ReclaimablePods */
         ReclaimablePods: {
+            /** @description Pod set. */
             name: string;
+            /** @description Number of pods. */
             count: number;
         };
         /** ReclaimableReport */
@@ -5252,7 +5618,10 @@ export interface components {
         };
         /** RequeueState */
         RequeueState: {
-            /** @default 0 */
+            /**
+             * @description Requeues after timeouts.
+             * @default 0
+             */
             count?: number;
             /**
              * @description RFC 3339, UTC
@@ -5263,24 +5632,37 @@ export interface components {
         /** RequeuingStrategy */
         RequeuingStrategy: {
             /**
+             * @description Whether a requeued workload is ordered by its eviction or by its creation.
              * @default Eviction
              * @enum {string}
              */
             timestamp?: "Eviction" | "Creation";
+            /** @description Requeues after which a workload is deactivated; none is no limit. */
             backoffLimitCount?: number | null;
-            /** @default 60 */
+            /**
+             * @description First backoff, in seconds; it doubles each time.
+             * @default 60
+             */
             backoffBaseSeconds?: number;
-            /** @default 3600 */
+            /**
+             * @description Longest backoff, in seconds.
+             * @default 3600
+             */
             backoffMaxSeconds?: number;
+            /** @description Same as `backoffLimitCount`, by the name in KEP-1282. */
             maxBackOffRetryCount?: number | null;
+            /** @description Time of requeueing after which a workload is deactivated. */
             maxBackOffRetryTimeout?: string | number | null;
+            /** @description Time of running after which the count of requeues begins anew. */
             backoffResetAfter?: string | number | null;
             /**
+             * @description Whether all requeues count against the limit, or those after timeouts alone.
              * @default Requeues
              * @enum {string}
              */
             backoffLimitCounts?: "Requeues" | "Timeouts";
             /**
+             * @description Where the time of requeueing begins.
              * @default FirstAdmission
              * @enum {string}
              */
@@ -5304,57 +5686,88 @@ export interface components {
         };
         /** ResourceFlavorSpec */
         ResourceFlavorSpec: {
+            /** @description Labels that the nodes of this flavor have. */
             nodeLabels?: {
                 [key: string]: string;
             };
+            /** @description Taints that the nodes of this flavor have; workloads without a toleration skip the flavor. */
             nodeTaints?: components["schemas"]["Taint"][];
+            /** @description Tolerations that are added to the pods of workloads with this flavor. */
             tolerations?: components["schemas"]["Toleration"][];
+            /** @description Topology by which pods are placed on hosts; without one only quota counts. Immutable once set. */
             topologyName?: string | null;
         };
         /** ResourceGroup */
         ResourceGroup: {
+            /** @description Resources of the group. */
             coveredResources: string[];
+            /** @description Flavors in the order of preference, each with quota for every resource of the group. */
             flavors: components["schemas"]["FlavorQuotas"][];
         };
         /** ResourceQuota */
         ResourceQuota: {
+            /** @description Resource, such as `cpu`. */
             name: string;
+            /** @description Amount that the owner is entitled to. */
             nominalQuota: string | number;
+            /** @description Most that may be used beyond the nominal quota; none is no limit. */
             borrowingLimit?: string | number | null;
+            /** @description Most of the nominal quota that others may use; none is all of it. */
             lendingLimit?: string | number | null;
         };
         /** ResourceRules */
         ResourceRules: {
+            /** @description Prefixes of resources that quota does not count. */
             excludeResourcePrefixes?: string[];
             /**
+             * @description Whether a resource without quota in the ClusterQueue blocks a workload or is not counted.
              * @default BlockUndeclared
              * @enum {string}
              */
             quotaCheckStrategy?: "BlockUndeclared" | "IgnoreUndeclared";
+            /** @description Resources that count as others for quota. */
             transformations?: components["schemas"]["Transformation"][];
         };
         /** Retention */
         Retention: {
+            /** @description Retention of workloads. */
             workloads?: components["schemas"]["WorkloadRetention"] | null;
         };
         /** RetryPolicy */
         RetryPolicy: {
+            /** @description Retries of the whole workload. */
             limit?: number | null;
+            /** @description Retries of each index. */
             limitPerIndex?: number | null;
+            /** @description Failed indices that the workload survives. */
             maxFailedIndexes?: number | null;
-            /** @default 10 */
+            /**
+             * @description First backoff, in seconds; it doubles each time.
+             * @default 10
+             */
             backoffBaseSeconds?: number;
-            /** @default 360 */
+            /**
+             * @description Longest backoff, in seconds.
+             * @default 360
+             */
             backoffMaxSeconds?: number;
+            /** @description What follows from which failure; the first that matches counts. */
             rules?: components["schemas"]["RetryRule"][];
         };
         /** RetryRule */
         RetryRule: {
-            /** @enum {string} */
+            /**
+             * @description `RetryPod`, `RetryWorkload`, `FailIndex`, `Ignore` or `FailWorkload`.
+             * @enum {string}
+             */
             action: "FailWorkload" | "RetryWorkload" | "FailIndex" | "RetryPod" | "Ignore";
+            /** @description Exit codes that the rule is for. */
             onExitCodes?: components["schemas"]["ExitCodes"] | null;
+            /** @description Signals that the rule is for. */
             onSignals?: number[];
+            /** @description Reasons that the rule is for, such as `OOMKilled`. */
             onReasons?: ("Completed" | "Error" | "OOMKilled" | "DeadlineExceeded" | "StartFailed" | "NodeLost" | "Evicted")[];
+            /** @description Pod sets that the rule is for; none is all. */
             podSets?: string[];
         };
         /** RevertRequest */
@@ -5456,19 +5869,23 @@ export interface components {
         };
         /** RuntimeOverhead */
         RuntimeOverhead: {
+            /** @description Amounts that each pod of the class takes beside its containers. */
             podFixed?: {
                 [key: string]: string;
             };
         };
         /** RuntimeScheduling */
         RuntimeScheduling: {
+            /** @description Node labels that pods of the class require. */
             nodeSelector?: {
                 [key: string]: string;
             };
+            /** @description Tolerations that pods of the class get. */
             tolerations?: components["schemas"]["Toleration"][];
         };
         /** SchedulingStats */
         SchedulingStats: {
+            /** @description Evictions by reason and cause. */
             evictions?: components["schemas"]["EvictionCount"][];
         };
         /** SentChunk */
@@ -5558,12 +5975,16 @@ export interface components {
         };
         /** Setting */
         Setting: {
+            /** @description Value that counts. */
             value: string | boolean;
+            /** @description Where it comes from. */
             source: string;
         };
         /** Shrinking */
         Shrinking: {
+            /** @description The eviction of these pods. */
             eviction: components["schemas"]["Eviction"];
+            /** @description Pods that are evicted, by pod set. */
             podSets: components["schemas"]["GivenUpPods"][];
         };
         /** SimulationView */
@@ -5579,9 +6000,15 @@ export interface components {
         };
         /** SoftEviction */
         SoftEviction: {
-            /** @enum {null|string} */
+            /**
+             * @description What workloads get that do not say.
+             * @enum {null|string}
+             */
             default?: "Immediate" | "Soft" | null;
-            /** @default 1800 */
+            /**
+             * @description Longest time to save work, in seconds.
+             * @default 1800
+             */
             maxGraceSeconds?: number;
         };
         /** StopOrder */
@@ -5685,20 +6112,36 @@ export interface components {
         };
         /** Submission */
         Submission: {
+            /** @description Rules; the first that matches role and namespace counts. */
             rules?: components["schemas"]["SubmissionRule"][];
         };
         /** SubmissionRule */
         SubmissionRule: {
+            /** @description Roles that the rule is for. */
             roles?: ("submitter" | "namespace-admin")[];
+            /** @description Namespaces that the rule is for; none is all. */
             namespaces?: string[];
+            /** @description Priority classes that may be named; none is all. */
             priorityClasses?: string[];
-            /** @default 1000 */
+            /**
+             * @description Highest priority that may be asked for.
+             * @default 1000
+             */
             maxPriority?: number;
-            /** @default true */
+            /**
+             * @description Whether a priority may be given as a number.
+             * @default true
+             */
             explicitPriority?: boolean;
-            /** @default false */
+            /**
+             * @description Whether workloads may be not preemptible.
+             * @default false
+             */
             nonPreemptible?: boolean;
-            /** @default 500 */
+            /**
+             * @description How far a preemption priority may lie above the priority.
+             * @default 500
+             */
             maxProtectionDelta?: number;
         };
         /** SubmitOutcome */
@@ -5721,12 +6164,16 @@ export interface components {
         };
         /** SuccessPolicy */
         SuccessPolicy: {
+            /** @description Rules; one that holds is enough. */
             rules?: components["schemas"]["SuccessRule"][];
         };
         /** SuccessRule */
         SuccessRule: {
+            /** @description Pod sets that the rule is for; none is all. */
             podSets?: string[];
+            /** @description Indices that must have succeeded, such as `0,2-4`. */
             succeededIndexes?: string | null;
+            /** @description Number of indices that must have succeeded. */
             succeededCount?: number | null;
         };
         /** SystemView */
@@ -5744,10 +6191,15 @@ export interface components {
         };
         /** Taint */
         Taint: {
+            /** @description Name of the taint. */
             key: string;
-            /** @default  */
+            /**
+             * @description Value of the taint.
+             * @default
+             */
             value?: string;
             /**
+             * @description `NoSchedule` keeps pods away, `NoExecute` also evicts those that run, `PreferNoSchedule` changes nothing.
              * @default NoSchedule
              * @enum {string}
              */
@@ -5855,20 +6307,28 @@ export interface components {
         };
         /** Toleration */
         Toleration: {
+            /** @description Name of the taint; empty with `Exists` tolerates all. */
             key?: string | null;
             /**
+             * @description `Exists`, or `Equal` with a value.
              * @default Equal
              * @enum {string}
              */
             operator?: "Exists" | "Equal";
+            /** @description Value of the taint. */
             value?: string | null;
+            /** @description Effect that is tolerated; empty is every one. */
             effect?: string | null;
+            /** @description Seconds that `NoExecute` is tolerated; none is for ever. */
             tolerationSeconds?: number | null;
         };
         /** TopologyAssignment */
         TopologyAssignment: {
+            /** @description Node labels of the levels, from wide to narrow. */
             levels: string[];
+            /** @description Domains with their numbers of pods, in Kueue's compressed form. */
             slices?: components["schemas"]["AssignmentSlice"][] | null;
+            /** @description Domains with their numbers of pods. */
             domains?: components["schemas"]["AssignedDomain"][] | null;
         };
         /** TopologyFits */
@@ -5891,6 +6351,7 @@ export interface components {
         };
         /** TopologyLevel */
         TopologyLevel: {
+            /** @description Label with the name of a node's domain at this level, such as `topology-rack`. */
             nodeLabel: string;
         };
         /** TopologyList */
@@ -5929,30 +6390,54 @@ export interface components {
         /** TopologyRules */
         TopologyRules: {
             /**
+             * @description How hosts are chosen for pod sets without a common level: `Mixed` takes those with the least free capacity, `BestFit` the best fit.
              * @default Mixed
              * @enum {string}
              */
             profile?: "Mixed" | "BestFit";
-            /** @default false */
+            /**
+             * @description Whether hosts come first that a pod's preferred node affinity scores.
+             * @default false
+             */
             respectPreferredAffinity?: boolean;
-            /** @default 30s */
+            /**
+             * @description Time that a node may be not ready before its pods are replaced, or `Never`.
+             * @default 30s
+             */
             notReadyTimeout?: string;
-            /** @default true */
+            /**
+             * @description Whether pods of failed nodes are placed on others.
+             * @default true
+             */
             replaceFailedNodes?: boolean;
-            /** @default true */
+            /**
+             * @description Whether a workload is evicted at once where no replacement is found.
+             * @default true
+             */
             failFast?: boolean;
-            /** @default true */
+            /**
+             * @description Whether single hosts are looked at where the lowest level is above hosts.
+             * @default true
+             */
             nodeFeasibilityForAllLevels?: boolean;
-            /** @default true */
+            /**
+             * @description Whether a count that the slice size does not divide has one shorter slice; otherwise it is refused.
+             * @default true
+             */
             partialSlices?: boolean;
-            /** @default true */
+            /**
+             * @description Whether pod sets of a group may have slices.
+             * @default true
+             */
             groupedPodSetSlicing?: boolean;
             /**
+             * @description Whether a workload that asks for an unknown level waits or is deactivated.
              * @default Wait
              * @enum {string}
              */
             unknownLevel?: "Wait" | "Deactivate";
             /**
+             * @description Whether a workload with topology requests for some pod sets alone is admitted or deactivated.
              * @default Admit
              * @enum {string}
              */
@@ -5960,6 +6445,7 @@ export interface components {
         };
         /** TopologySpec */
         TopologySpec: {
+            /** @description Node labels from the widest level to the narrowest. */
             levels: components["schemas"]["TopologyLevel"][];
         };
         /** TotalsView */
@@ -5983,13 +6469,17 @@ export interface components {
         };
         /** Transformation */
         Transformation: {
+            /** @description Requested resource. */
             input: string;
             /**
+             * @description `Retain` counts the requested resource as well, `Replace` only the outputs.
              * @default Retain
              * @enum {string}
              */
             strategy?: "Retain" | "Replace";
+            /** @description Resource with an amount that each output is multiplied by. */
             multiplyBy?: string | null;
+            /** @description Resources that are counted, and how much for one of the input. */
             outputs?: {
                 [key: string]: string | number;
             };
@@ -6001,8 +6491,12 @@ export interface components {
         };
         /** UnhealthyNode */
         UnhealthyNode: {
+            /** @description Host. */
             name: string;
-            /** @default  */
+            /**
+             * @description Why it has failed for the workload.
+             * @default
+             */
             reason?: string;
         };
         /** UploadStatus */
@@ -6188,64 +6682,117 @@ export interface components {
         };
         /** WorkloadRetention */
         WorkloadRetention: {
+            /** @description Time after its end at which a workload leaves the lists; the event log keeps it. */
             afterFinished?: string | null;
+            /** @description Time after which a workload that Headgate has deactivated leaves the lists. */
             afterDeactivatedByKueue?: string | null;
         };
         /** WorkloadSpec */
         WorkloadSpec: {
+            /** @description Pods that are alike, set by set; all sets are admitted together. */
             podSets: components["schemas"]["PodSet"][];
+            /** @description LocalQueue of the workload's namespace; immutable while quota is reserved. */
             queueName?: string | null;
+            /** @description Priority class, with its group and kind. */
             priorityClassRef?: components["schemas"]["PriorityClassRef"] | null;
+            /** @description WorkloadPriorityClass, by name alone. */
             priorityClassName?: string | null;
+            /** @description Priority, higher first; that of the class unless given. */
             priority?: number | null;
+            /** @description Class of the priority that protects the workload from preemption. */
             preemptionPriorityClassName?: string | null;
-            /** @enum {null|string} */
+            /**
+             * @description `Never`: the workload preempts no other.
+             * @enum {null|string}
+             */
             preemptionPolicy?: "PreemptLowerPriority" | "Never" | null;
+            /** @description Whether the workload may preempt others. */
             canPreempt?: boolean | null;
+            /** @description Whether the workload may be preempted: `Preemptible`, `NonPreemptible` or `SemiPreemptible`. */
             preemptibility?: string | null;
+            /** @description Gates that keep the workload from preempting until they are opened. */
             preemptionGates?: components["schemas"]["PreemptionGate"][];
+            /** @description How the workload is asked to stop when it is evicted. */
             evictionPolicy?: components["schemas"]["EvictionPolicy"] | null;
-            /** @default true */
+            /**
+             * @description Whether the workload may be admitted; `false` evicts it.
+             * @default true
+             */
             active?: boolean;
+            /** @description Seconds of execution over all attempts after which the workload is deactivated. */
             maximumExecutionTimeSeconds?: number | null;
+            /** @description What follows from a failed pod. */
             retryPolicy?: components["schemas"]["RetryPolicy"] | null;
+            /** @description Which pods must succeed so that the workload has succeeded; all by default. */
             successPolicy?: components["schemas"]["SuccessPolicy"] | null;
+            /** @description Seconds after its end at which the workload leaves the lists. */
             ttlSecondsAfterFinished?: number | null;
         };
         /** WorkloadStatus */
         WorkloadStatus: {
-            /** @enum {string} */
+            /**
+             * @description Where the workload is in its life, in one word.
+             * @enum {string}
+             */
             phase: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
+            /** @description Why it is pending, in short; the whole explanation has an address of its own. */
             explanation?: components["schemas"]["ExplanationSummary"] | null;
+            /** @description User who submitted the workload. */
             owner?: components["schemas"]["Owner"] | null;
-            /** @default 0 */
+            /**
+             * @description Number of the present or last execution, from 1; 0 before the first.
+             * @default 0
+             */
             attempt?: number;
+            /** @description Kueue's conditions: `QuotaReserved`, `Admitted`, `PodsReady`, `Evicted`, `Requeued`, `Finished` and others. */
             conditions?: components["schemas"]["Condition"][];
+            /** @description ClusterQueue, flavors and hosts that the workload has. */
             admission?: components["schemas"]["Admission"] | null;
+            /** @description State of each check that the admission waits for. */
             admissionChecks?: components["schemas"]["CheckState"][];
+            /** @description Hosts that have failed for the workload. */
             unhealthyNodes?: components["schemas"]["UnhealthyNode"][];
+            /** @description Pods that have ended and are not started again, so that their quota is free. */
             reclaimablePods?: components["schemas"]["ReclaimablePods"][];
+            /** @description Count of requeues after timeouts, and the end of the backoff. */
             requeueState?: components["schemas"]["RequeueState"] | null;
+            /** @description How often the workload was requeued after a timeout. */
             requeuedCount?: number | null;
+            /** @description Priority that counts. */
             priority?: number | null;
+            /** @description Priority that protects the workload from preemption. */
             preemptionPriority?: number | null;
+            /** @description Preemption priorities of pod sets with a class of their own. */
             podSetPreemptionPriorities?: {
                 [key: string]: number;
             } | null;
+            /** @description What the annotation `priority-boost` adds. */
             priorityBoost?: number | null;
+            /** @description Preemptibility that counts, and where it comes from. */
             preemptibility?: components["schemas"]["Setting"] | null;
+            /** @description Whether the workload may preempt, and where that comes from. */
             canPreempt?: components["schemas"]["Setting"] | null;
+            /** @description Gates with their positions. */
             preemptionGates?: components["schemas"]["GateState"][];
+            /** @description Digest of each pod set's template; the text stands beside the log. */
             podTemplates?: components["schemas"]["PodTemplateState"][];
+            /** @description Pod sets that name another class than their workload. */
             divergingPodSets?: {
                 [key: string]: unknown;
             }[];
+            /** @description Settings that count for nothing, by name. */
             ignored?: string[];
+            /** @description The eviction in progress. */
             eviction?: components["schemas"]["Eviction"] | null;
+            /** @description Evictions of single pods in progress; the others go on. */
             shrinking?: components["schemas"]["Shrinking"][];
+            /** @description The hold on the workload, with its owner and reason. */
             hold?: components["schemas"]["Hold"] | null;
+            /** @description Seconds of execution in earlier attempts. */
             accumulatedPastExecutionTimeSeconds?: number | null;
+            /** @description Counts of evictions by reason. */
             schedulingStats?: components["schemas"]["SchedulingStats"] | null;
+            /** @description Quota and hosts that a preemption round keeps for the workload. */
             nominatedPlacement?: components["schemas"]["NominatedPlacement"] | null;
         };
         /** WrittenWorkload */
@@ -6591,6 +7138,7 @@ export interface operations {
                 phase?: string | null;
                 /** @description A LocalQueue's name */
                 queueName?: string | null;
+                /** @description Name of a ClusterQueue. */
                 clusterQueue?: string | null;
                 /** @description A part of the workload's name */
                 name?: string | null;
@@ -6721,6 +7269,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -6767,6 +7316,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -6821,6 +7371,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -6867,6 +7418,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -6911,6 +7463,7 @@ export interface operations {
                 phase?: string | null;
                 /** @description A LocalQueue's name */
                 queueName?: string | null;
+                /** @description Name of a ClusterQueue. */
                 clusterQueue?: string | null;
                 /** @description A part of the workload's name */
                 name?: string | null;
@@ -6925,6 +7478,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -6967,6 +7521,7 @@ export interface operations {
                 "Idempotency-Key"?: string | null;
             };
             path: {
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -7067,6 +7622,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -7111,6 +7667,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -7160,6 +7717,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -7209,6 +7767,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -7258,6 +7817,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -7307,6 +7867,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -7356,6 +7917,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -7492,7 +8054,9 @@ export interface operations {
     listPendingWorkloadsOfClusterQueue: {
         parameters: {
             query?: {
+                /** @description Most items of the answer. */
                 limit?: number;
+                /** @description Items that are left out at the begin. */
                 offset?: number;
                 /** @description The user who submitted the workload; `@me` is the user of the token */
                 owner?: string | null;
@@ -7538,7 +8102,9 @@ export interface operations {
     listPendingWorkloadsOfLocalQueue: {
         parameters: {
             query?: {
+                /** @description Most items of the answer. */
                 limit?: number;
+                /** @description Items that are left out at the begin. */
                 offset?: number;
                 /** @description The user who submitted the workload; `@me` is the user of the token */
                 owner?: string | null;
@@ -10352,6 +10918,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10396,6 +10963,7 @@ export interface operations {
                 "Idempotency-Key"?: string | null;
             };
             path: {
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10450,6 +11018,7 @@ export interface operations {
             path: {
                 /** @description The object's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10496,6 +11065,7 @@ export interface operations {
             path: {
                 /** @description The object's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10550,6 +11120,7 @@ export interface operations {
             path: {
                 /** @description The object's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10600,6 +11171,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10644,6 +11216,7 @@ export interface operations {
                 "Idempotency-Key"?: string | null;
             };
             path: {
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10698,6 +11271,7 @@ export interface operations {
             path: {
                 /** @description The object's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10744,6 +11318,7 @@ export interface operations {
             path: {
                 /** @description The object's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10798,6 +11373,7 @@ export interface operations {
             path: {
                 /** @description The object's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10848,6 +11424,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10892,6 +11469,7 @@ export interface operations {
                 "Idempotency-Key"?: string | null;
             };
             path: {
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10946,6 +11524,7 @@ export interface operations {
             path: {
                 /** @description The object's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -10992,6 +11571,7 @@ export interface operations {
             path: {
                 /** @description The object's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -11046,6 +11626,7 @@ export interface operations {
             path: {
                 /** @description The object's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -12706,7 +13287,9 @@ export interface operations {
             query?: {
                 /** @description Ranks, or pod sets with indices (`main/3`), separated by commas */
                 pod?: string | null;
+                /** @description Attempt of the workload, from 1; the latest by default. */
                 attempt?: number | null;
+                /** @description Run of each pod, from 1; all by default. */
                 run?: number | null;
                 /** @description One of the two */
                 stream?: "stdout" | "stderr" | null;
@@ -12722,11 +13305,13 @@ export interface operations {
                 minPosition?: components["parameters"]["MinPosition"];
             };
             header?: {
+                /** @description `text/event-stream` for frames as they come, else plain text. */
                 Accept?: string;
             };
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -12770,6 +13355,7 @@ export interface operations {
                 name: string;
                 /** @description The session */
                 session: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -12810,6 +13396,7 @@ export interface operations {
                 name: string;
                 /** @description The session */
                 session: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -12853,6 +13440,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -12986,6 +13574,7 @@ export interface operations {
     watchExecutorAssignments: {
         parameters: {
             query?: {
+                /** @description Log position after which to begin. */
                 after?: number | null;
                 /** @description The newest point that the executor knows, as `logId:position:chain` */
                 knownPoint?: string | null;
@@ -12995,6 +13584,7 @@ export interface operations {
             header?: {
                 /** @description The epoch that the claim answered; required */
                 "Headgate-Executor-Epoch"?: number | null;
+                /** @description Log position after which to go on, as browsers send it. */
                 "Last-Event-ID"?: string | null;
             };
             path: {
@@ -13035,6 +13625,7 @@ export interface operations {
             query?: {
                 /** @description Of this attempt; else of the newest */
                 attempt?: number | null;
+                /** @description Name of a pod set. */
                 podSet?: string;
                 /** @description Only in these states, separated by commas */
                 state?: string;
@@ -13435,7 +14026,9 @@ export interface operations {
                 type?: string | null;
                 /** @description Streams, or prefixes ending in `/`, separated by commas */
                 stream?: string | null;
+                /** @description Length of the histogram, in minutes. */
                 minutes?: number;
+                /** @description Number of bars. */
                 buckets?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
@@ -13480,13 +14073,17 @@ export interface operations {
                 type?: string | null;
                 /** @description Streams, or prefixes ending in `/`, separated by commas */
                 stream?: string | null;
+                /** @description Who caused the events. */
                 actor?: string;
+                /** @description Correlation ID of the request that caused the events. */
                 correlation?: string;
                 /** @description RFC 3339; `since` counts in, `until` does not */
                 since?: string | null;
                 /** @description RFC 3339; `since` counts in, `until` does not */
                 until?: string | null;
+                /** @description Log position before which to begin. */
                 before?: number | null;
+                /** @description Most items of the answer. */
                 limit?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
@@ -13527,6 +14124,7 @@ export interface operations {
     watchEvents: {
         parameters: {
             query?: {
+                /** @description Log position after which to begin. */
                 after?: number | null;
                 /** @description Separated by commas */
                 types?: string | null;
@@ -13536,6 +14134,7 @@ export interface operations {
                 namespaces?: string | null;
             };
             header?: {
+                /** @description Log position after which to go on, as browsers send it. */
                 "Last-Event-ID"?: string | null;
             };
             path?: never;
@@ -13873,6 +14472,7 @@ export interface operations {
             query?: {
                 /** @description `namespace/name` of a preemptor or victim */
                 workload?: string;
+                /** @description Name of a ClusterQueue. */
                 clusterQueue?: string;
                 /** @description Of either side, then */
                 cohort?: string;
@@ -14051,9 +14651,11 @@ export interface operations {
             query?: {
                 /** @description At most so many items */
                 limit?: number;
+                /** @description Namespace of the object. */
                 namespace?: string;
                 /** @description Inactive, Retrying or OnHold */
                 phase?: string | null;
+                /** @description Name of a ClusterQueue. */
                 clusterQueue?: string;
                 /** @description A part of the name */
                 name?: string;
@@ -14113,6 +14715,7 @@ export interface operations {
             path: {
                 /** @description The workload's name */
                 name: string;
+                /** @description Namespace of the object. */
                 namespace: string;
             };
             cookie?: never;
@@ -14284,10 +14887,13 @@ export interface operations {
     listRevisions: {
         parameters: {
             query?: {
+                /** @description Kind of the objects. */
                 kind?: string;
                 /** @description One object: `clusterqueue/gpu` */
                 stream?: string;
+                /** @description Log position before which to begin. */
                 before?: number | null;
+                /** @description Most items of the answer. */
                 limit?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
@@ -14412,9 +15018,11 @@ export interface operations {
     listCycles: {
         parameters: {
             query?: {
+                /** @description Partition of the scheduler. */
                 partition?: string;
                 /** @description The `next` of the page before */
                 before?: string | null;
+                /** @description Most items of the answer. */
                 limit?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
@@ -14541,6 +15149,7 @@ export interface operations {
             query?: {
                 /** @description The `next` of the page before */
                 before?: string | null;
+                /** @description Most items of the answer. */
                 limit?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
@@ -14790,6 +15399,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the object. */
                 name: string;
             };
             cookie?: never;
@@ -14901,6 +15511,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the object. */
                 name: string;
             };
             cookie?: never;
@@ -14945,6 +15556,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Name of the object. */
                 name: string;
             };
             cookie?: never;
@@ -14981,6 +15593,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the object. */
                 name: string;
             };
             cookie?: never;
@@ -15024,6 +15637,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the object. */
                 name: string;
             };
             cookie?: never;
@@ -15061,7 +15675,9 @@ export interface operations {
                 verb: string;
                 /** @description A kind, as `workload` or `cq` */
                 resource?: string;
+                /** @description Namespace of the object. */
                 namespace?: string;
+                /** @description Name of a ClusterQueue. */
                 clusterQueue?: string;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
@@ -15176,6 +15792,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Name of the object. */
                 name: string;
             };
             cookie?: never;
