@@ -151,7 +151,7 @@ def test_victims_of_a_gang_save_a_checkpoint_before_they_stop(
         ]
         screen.open(f"/workloads/{victim}", victim)
         expect(
-            page.get_by_text("once: Preempted (lower priority in the same ClusterQueue)")
+            page.get_by_text("once: Preempted, lower priority in the same ClusterQueue")
         ).to_be_visible()
         expect(page.get_by_text("2 CPU (bench) requested").first).to_be_visible()
         expect(page.get_by_text("Preempted by lab/gang").first).to_be_visible()

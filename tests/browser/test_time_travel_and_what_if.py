@@ -82,7 +82,7 @@ def test_a_form_writes_the_documents_and_only_what_was_tried_is_applied(screen: 
     expect(apply).not_to_have_attribute("aria-disabled", "true")
     page.get_by_label("Pods", exact=True).fill("2")
     expect(apply).to_have_attribute("aria-disabled", "true")
-    expect(page.get_by_text("before the last change")).to_be_visible()
+    expect(page.get_by_text("Results are out of date")).to_be_visible()
 
 
 def test_a_workload_for_an_absent_queue_is_applied_with_a_warning(

@@ -22,7 +22,8 @@ from headgate.cli.options import Flags, option
 SECTIONS = {
     "Workloads": ("submit", "run", "logs", "pods", "exec", "why", "timeline", "wait", "simulate",
                   "cancel", "hold", "release"),
-    "Resources": ("apply", "lint", "get", "list", "describe", "delete", "history", "revert"),
+    "Resources": ("apply", "diff", "lint", "export", "get", "list", "describe", "delete",
+                  "history", "revert"),
     "Observe": ("alerts", "watch", "events", "preemptions", "evictions", "cycles"),
     "Usage and capacity": ("tree", "top", "usage", "topology"),
     "Operate": ("stuck", "requeue", "activate", "deactivate", "bulk", "batch", "stop", "resume",
@@ -44,7 +45,9 @@ MAX_SUMMARY_LENGTH = 1000
 
 COMMANDS = {
     "apply": "commands.apply:apply",
+    "diff": "commands.apply:diff",
     "lint": "commands.apply:lint",
+    "export": "commands.apply:export",
     "delete": "commands.apply:delete",
     "submit": "commands.submit:submit",
     "run": "commands.pods:run",

@@ -1,5 +1,6 @@
 """`apply`, `lint` and `delete`: create, change, check and delete objects given as manifests."""
 
+import difflib
 import sys
 from collections import Counter
 from typing import Annotated, Any
@@ -23,7 +24,7 @@ from headgate.cli.failures import (
     tell_problem,
     worst,
 )
-from headgate.cli.kinds import Kind, placed, references
+from headgate.cli.kinds import Kind, configured_kinds, is_kind, kind_of, placed, references
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     DryRunIn,
@@ -33,20 +34,35 @@ from headgate.cli.options import (
     Namespace,
     Output,
     Reason,
+    Selector,
     Simulated,
     Timeout,
     Yes,
+    argument,
     client_of,
     documents_of,
     option,
 )
-from headgate.cli.output import Format, say, show, show_value
+from headgate.cli.output import Format, as_yaml, say, show, show_value
 from headgate.cli.units import counted, seconds_of
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Advice, Batch, ItemResult
 from headgate.client.transport import ServerProblem
 
 Object = dict[str, Any]
+Prune = Annotated[
+    bool, typer.Option("--prune", help="Delete configured objects of -l that aren't in the files")
+]
+ExportedKinds = Annotated[
+    list[str] | None, argument("KIND", "Kinds, e.g. cq lq (default: all configured ones)")
+]
+PRUNED = "pruned by headgate apply --prune"
+OF_THE_SERVER = frozenset(
+    {"uid", "resourceVersion", "creationTimestamp", "generation", "deletionTimestamp"}
+)
+"""Fields of metadata that the server sets."""
+REPORTED_IN_STATUS = frozenset({"Node"})
+"""Kinds of which users write the status: the capacity of hosts."""
 WaitForAdmission = Annotated[bool, typer.Option("--wait", help="Wait until workloads are admitted")]
 
 
@@ -55,6 +71,8 @@ def apply(
     *,
     files: Files,
     reason: Reason = "",
+    prune: Prune = False,
+    selector: Selector = "",
     dry_run: DryRunIn = DryRunMode.NONE,
     simulate: Simulated = False,
     expect: Expected = [],  # noqa: B006 - Typer copies it
@@ -63,6 +81,8 @@ def apply(
     output: Output = Format.TABLE,
 ) -> None:
     """Apply manifests."""
+    if prune != bool(selector):
+        raise CommandFailed("--prune and -l SELECTOR: use both", code=ExitCode.USAGE)
     documents = documents_of(files)
     mode = DryRunMode.ADMISSION if simulate else dry_run
     if is_shown_unsent(ctx, documents, mode, expect, output):
@@ -73,10 +93,100 @@ def apply(
         if not show_value(batch, output):
             tell_results(batch, dry_run=is_tried)
         code = code_of_results(batch)
+        if prune and code is ExitCode.OK:
+            code = _prune(client, batch, selector, dry_run=is_tried)
         if wait and not is_tried and code is ExitCode.OK:
             wait_for_batch(client, batch, ADMITTED, seconds_of(timeout), show)
     if code is not ExitCode.OK:
         raise typer.Exit(code)
+
+
+def _prune(client: HeadgateClient, batch: Batch, selector: str, *, dry_run: bool) -> ExitCode:
+    """Deletes configured objects with the labels that were not among those applied.
+
+    Workloads stay: what runs ends by `cancel` or `delete`.
+    """
+    applied = {(result.kind, result.namespace, result.name) for result in batch.results}
+    codes: list[ExitCode] = []
+    for kind in reversed(configured_kinds().values()):
+        for found in client.items(kind.path(""), {"labelSelector": selector}):
+            name, place = found["metadata"]["name"], found["metadata"].get("namespace", "")
+            if (kind.name, place, name) not in applied:
+                reference = f"{kind.name.lower()}/{place}/{name}".replace("//", "/")
+                path = kind.path(place, name)
+                codes.append(_delete_one(client, kind, path, reference, PRUNED, dry_run=dry_run))
+    return worst(codes)
+
+
+def diff(ctx: typer.Context, *, files: Files) -> None:
+    """Show what applying manifests would change (exit 1 if anything)."""
+    documents = documents_of(files)
+    written = {_key_of(one): one for one in objects_in(documents)}
+    with client_of(ctx) as client:
+        batch = client.apply(documents, dry_run=True)
+        for result in batch.results:
+            if result.problem is not None:
+                tell_problem(problem_in(result.problem), result.reference)
+            elif result.outcome != "unchanged":
+                show(_difference(client, result, written) or f"{result.reference} changed")
+    code = code_of_results(batch)
+    differs = any(result.outcome != "unchanged" for result in batch.results)
+    if code is not ExitCode.OK or differs:
+        raise typer.Exit(code if code is not ExitCode.OK else ExitCode.FAILURE)
+
+
+def _difference(client: HeadgateClient, result: ItemResult, written: dict[str, Object]) -> str:
+    """Returns a unified diff from the object as it was written to what the file has."""
+    key = f"{result.kind}/{result.namespace}/{result.name}"
+    wanted = written.get(key) or written.get(f"{result.kind}/{DEFAULT_NAMESPACE}/{result.name}")
+    if wanted is None or not is_kind(result.kind):
+        return ""
+    present: Object = {}
+    if result.outcome != "created":
+        kind = kind_of(result.kind)
+        found = client.read(kind.path(result.namespace, result.name))
+        present = manifest_in({"kind": kind.name, **found})
+    before, after = (as_yaml(one).splitlines() if one else [] for one in (present, wanted))
+    names = f"server/{result.reference}", f"file/{result.reference}"
+    return "\n".join(difflib.unified_diff(before, after, *names, lineterm=""))
+
+
+def _key_of(written: Object) -> str:
+    metadata = written["metadata"]
+    return f"{written['kind']}/{metadata.get('namespace', '')}/{metadata['name']}"
+
+
+def manifest_in(found: Object) -> Object:
+    """Returns an object as it may be applied again: without what the server says of it."""
+    metadata = {
+        name: value for name, value in found["metadata"].items() if name not in OF_THE_SERVER
+    }
+    left = {**found, "metadata": metadata}
+    if found["kind"] not in REPORTED_IN_STATUS:
+        left.pop("status", None)
+    first: Object = {
+        name: left[name] for name in ("apiVersion", "kind", "metadata") if name in left
+    }
+    return {**first, **left}
+
+
+def export(
+    ctx: typer.Context,
+    *,
+    kinds: ExportedKinds = None,
+    selector: Selector = "",
+) -> None:
+    """Write the configuration as manifests, ready to be applied.
+
+    Applied to the same server they are unchanged: `headgate export > backup.yaml`
+    """
+    asked = [kind_of(word) for word in kinds or ()] or list(configured_kinds().values())
+    with client_of(ctx) as client:
+        for kind in asked:
+            for page in client.pages(kind.path(""), {"labelSelector": selector}):
+                for item in page["items"]:
+                    told = {"apiVersion": page.get("apiVersion"), "kind": kind.name, **item}
+                    show(f"---\n{as_yaml(manifest_in(told))}")
 
 
 def is_shown_unsent(

@@ -83,7 +83,7 @@ function Chosen({ kind, name, found }: { kind: Kind; name: string; found: Manife
 function HistoryLink({ kind, name }: { kind: Kind; name: string }) {
   return (
     <RouterLink to={`/history?${new URLSearchParams({ stream: streamOf(kind, name) })}`}>
-      <GitCompareArrows aria-hidden="true" width="1em" height="1em" /> Change history
+      <GitCompareArrows aria-hidden="true" width="1em" height="1em" /> History of this object
     </RouterLink>
   );
 }

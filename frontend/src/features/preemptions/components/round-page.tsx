@@ -172,10 +172,9 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
     <tr>
       <th scope="row">
         <RouterLink to={workloadAddress(victim.workload)}>{victim.workload}</RouterLink>
-        <span className={styles.soft}>
-          {" "}
+        <div className={styles.soft}>
           in {victim.clusterQueue}, {podsWords(victim)}
-        </span>
+        </div>
       </th>
       <td>{ruleWords(victim.reason)}</td>
       <td className="number">

@@ -56,7 +56,7 @@ describe("how a workload stands", () => {
   it("counts evictions and names the workload it grew from", () => {
     const evictions = [{ reason: "Preempted", underlyingCause: "InCohortReclamation", count: 2 }];
     const found = statusSummaryOf(workload({ schedulingStats: { evictions } }, {}, { "kueue.x-k8s.io/workload-slice-replacement-for": "n/old" }));
-    expect(found.map((each) => each.words)).toEqual(["2 times: Preempted (reclaims lent quota (InCohortReclamation))", "takes over the pods when it starts:"]);
+    expect(found.map((each) => each.words)).toEqual(["2 times: Preempted, reclaims lent quota (InCohortReclamation)", "takes over the pods when it starts:"]);
     expect(found[1]?.workload).toBe("n/old");
   });
 

@@ -91,7 +91,7 @@ function comingBack({ status }: WorkloadObject): SummaryRow[] {
   const count = status?.requeueState?.count ?? status?.requeuedCount ?? 0;
   if (count > 0) found.push({ term: "Requeued", words: `${times(count)} because pods were not ready in time` });
   for (const { reason, underlyingCause, count: often } of status?.schedulingStats?.evictions ?? []) {
-    found.push({ term: "Evicted", words: `${times(often)}: ${reason}${underlyingCause ? ` (${ruleWords(underlyingCause)})` : ""}` });
+    found.push({ term: "Evicted", words: `${times(often)}: ${reason}${underlyingCause ? `, ${ruleWords(underlyingCause)}` : ""}` });
   }
   return found;
 }
