@@ -1,11 +1,16 @@
-"""The columns of lists, by kind of object."""
+"""The columns of lists: by kind of object, or by paths that users write (kubectl: JSONPath)."""
 
-from collections.abc import Callable
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from headgate.cli.units import age_of, amount
+from headgate.cli.failures import CommandFailed, ExitCode
+from headgate.cli.units import age_of, amount, amounts
 from headgate.client.schemas import domains_of
 from headgate.domain.values.quantities import amount_of
+from headgate.messages.rendering import resource_word
 
 Object = dict[str, Any]
 Cells = list[tuple[str, str]]
@@ -109,11 +114,40 @@ def _cluster_queue(found: Object) -> tuple[Cells, Cells]:
         ("cohort", spec.get("cohortName") or "-"),
         ("pending", str(status.get("pendingWorkloads", 0))),
         ("admitted", str(status.get("admittedWorkloads", 0))),
+        ("use", _use(spec, status)),
         ("active", condition_status(found, ACTIVE)),
     ]
     strategy = spec.get("queueingStrategy", "BestEffortFIFO")
     stop = ("stop", spec.get("stopPolicy", "None"))
     return middle, [("reason", _active_reason(found)), ("strategy", strategy), stop]
+
+
+def _use(spec: Object, status: Object) -> str:
+    """Returns used of nominal quota by resource, GPUs first: `6/8 GPU, 12/64 CPU`."""
+    quotas = _sums(spec.get("resourceGroups", []), "nominalQuota")
+    used = _sums([{"flavors": status.get("flavorsUsage", [])}], "total")
+    shown = []
+    for name in sorted(quotas, key=_resource_rank):
+        some, all_of_it = amounts(name, used.get(name, 0), quotas[name])
+        shown.append(f"{some.partition(' ')[0]}/{all_of_it} {resource_word(name)}")
+    return ", ".join(shown) or "-"
+
+
+def _sums(groups: list[Object], field: str) -> dict[str, int]:
+    """Returns the amounts in a field of all flavors, by resource."""
+    sums: dict[str, int] = {}
+    for group in groups:
+        for flavor in group.get("flavors", []):
+            for resource in flavor.get("resources", []):
+                name = str(resource["name"])
+                value = amount_of(name, str(resource.get(field, 0)))
+                sums[name] = sums.get(name, 0) + value
+    return sums
+
+
+def _resource_rank(name: str) -> tuple[int, str]:
+    first = ("cpu", "memory")
+    return (0 if "/" in name else 1 + first.index(name) if name in first else 3, name)
 
 
 def _local_queue(found: Object) -> tuple[Cells, Cells]:
@@ -238,3 +272,111 @@ _CELLS_OF_KIND: dict[str, Callable[[Object], tuple[Cells, Cells]]] = {
     "LimitRange": _limits,
     "RuntimeClass": _runtime,
 }
+
+
+NOT_THERE = "<none>"
+_STEP = re.compile(
+    r"\.(?P<field>(?:\\.|[^.\[\]\\])+)"
+    r"|\[(?P<index>-?\d+|\*)\]"
+    r"|\[(?P<quote>['\"])(?P<key>.*?)(?P=quote)\]"
+    r"|\[\?\(@(?P<tested>[^=!]*?)\s*(?P<operator>==|!=)\s*(?P<value>.*?)\)\]"
+)
+_EXPRESSION = re.compile(r"\{(.*?)\}(?![\]'\"])", re.DOTALL)
+
+
+def values_at(found: object, path: str) -> list[Any]:
+    """Returns the values at a path such as `.spec.podSets[*].count`, in order; none where absent.
+
+    `[?(@.type=="Ready")]` keeps the items with that value. Raises `CommandFailed` for no path.
+    """
+    text = path.strip().removeprefix("{").removesuffix("}").strip().lstrip("$@")
+    if text and not text.startswith((".", "[")):
+        text = f".{text}"
+    values: list[Any] = [found]
+    place = 0
+    while place < len(text.rstrip(".")):
+        step = _STEP.match(text, place)
+        if step is None:
+            raise CommandFailed(f"invalid path {path!r} at {text[place:]!r}", code=ExitCode.USAGE)
+        values = [each for value in values for each in _at_step(value, step)]
+        place = step.end()
+    return values
+
+
+def _at_step(value: object, step: "re.Match[str]") -> Iterator[Any]:
+    name = (step["field"] or step["key"] or "").replace("\\.", ".")
+    items = list(value.values()) if isinstance(value, dict) else value
+    if name and name != "*":
+        if isinstance(value, dict) and name in value:
+            yield value[name]
+    elif not isinstance(items, list):
+        return
+    elif step["tested"] is not None:
+        wanted, is_equal = step["value"].strip("'\""), step["operator"] == "=="
+        for item in items:
+            told = [text_of_value(one) for one in values_at(item, step["tested"])]
+            if (wanted in told) is is_equal:
+                yield item
+    elif name == "*" or step["index"] == "*":
+        yield from items
+    else:
+        yield from items[int(step["index"]) :][:1]
+
+
+def text_of_value(value: object) -> str:
+    """Returns a value as kubectl writes it: texts as they are, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def from_template(found: object, template: str) -> str:
+    """Returns a JSONPath template with its expressions in braces filled in, as kubectl does.
+
+    `{range .items[*]}…{end}` repeats what is between for each value; texts in quotes are literal.
+    """
+    return _filled(_EXPRESSION.split(template), found)
+
+
+def _filled(parts: list[str], found: object) -> str:
+    """Texts and expressions by turns, which `split` gives."""
+    told = parts[0]
+    place = 1
+    while place < len(parts):
+        expression = parts[place].strip()
+        if expression.startswith("range "):
+            end = _end_of_range(parts, place)
+            body = parts[place + 1 : end]
+            told += "".join(_filled(body, value) for value in values_at(found, expression[6:]))
+            place = end
+        elif expression[:1] in {"'", '"'}:
+            told += str(ast.literal_eval(expression))
+        else:
+            told += " ".join(text_of_value(value) for value in values_at(found, expression))
+        told += parts[place + 1]
+        place += 2
+    return told
+
+
+def _end_of_range(parts: list[str], start: int) -> int:
+    depth = 0
+    for place in range(start, len(parts), 2):
+        word = parts[place].strip()
+        depth += word.startswith("range ") - (word == "end")
+        if depth == 0:
+            return place
+    raise CommandFailed("{range} without {end}", code=ExitCode.USAGE)
+
+
+def custom_columns(items: list[Object], spec: str) -> tuple[list[str], list[list[str]]]:
+    """Returns headers and rows of `NAME:.metadata.name,PHASE:.status.phase`."""
+    columns = [column.partition(":") for column in spec.split(",")]
+    if any(not name or not path for name, _, path in columns):
+        raise CommandFailed(
+            f"invalid columns {spec!r}",
+            remedy="-o custom-columns=NAME:.metadata.name,PHASE:.status.phase",
+            code=ExitCode.USAGE,
+        )
+    rows = [
+        [",".join(map(text_of_value, values_at(item, path))) or NOT_THERE for _, _, path in columns]
+        for item in items
+    ]
+    return [name for name, _, _ in columns], rows

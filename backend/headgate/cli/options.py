@@ -66,6 +66,11 @@ def complete_cluster_queues(ctx: typer.Context, incomplete: str) -> list[str]:
     return _names(ctx, "/v1/clusterqueues", incomplete)
 
 
+def complete_local_queues(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Completes names of LocalQueues of the namespace."""
+    return _names(ctx, f"/v1/namespaces/{_namespace(ctx)}/localqueues", incomplete)
+
+
 def complete_nodes(ctx: typer.Context, incomplete: str) -> list[str]:
     """Completes names of nodes."""
     return _names(ctx, "/v1/nodes", incomplete)
@@ -109,7 +114,17 @@ Selector = Annotated[
     str, option("SELECTOR", "Label selector, e.g. team=vision,tier!=test", "--selector", "-l")
 ]
 ClusterQueueFilter = Annotated[
-    str, option("NAME", "Filter by ClusterQueue", "--cluster-queue", "-c")
+    str,
+    option(
+        "NAME",
+        "Filter by ClusterQueue",
+        "--cluster-queue",
+        "-c",
+        autocompletion=complete_cluster_queues,
+    ),
+]
+LocalQueue = Annotated[
+    str, option("NAME", "LocalQueue", "--queue", "-q", autocompletion=complete_local_queues)
 ]
 Output = Annotated[
     Format, option("FORMAT", f"Output format: {', '.join(Format)}", "--output", "-o")

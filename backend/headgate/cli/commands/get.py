@@ -2,9 +2,18 @@
 
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
-from headgate.cli.cells import ACTIVE, cells_of, condition_of, condition_status
+from headgate.cli.cells import (
+    ACTIVE,
+    cells_of,
+    condition_of,
+    condition_status,
+    custom_columns,
+    from_template,
+    values_at,
+)
 from headgate.cli.commands.why import WITHOUT_HISTORY
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD, Kind, kind_of, placed, references, workload_key
@@ -21,6 +30,7 @@ from headgate.cli.options import (
     Selector,
     WorkloadName,
     client_of,
+    complete_local_queues,
     option,
     owner_filter,
 )
@@ -35,11 +45,24 @@ NOT_FOUND = 404
 ACTIVITIES = ("true", "false")
 
 Phase = Annotated[str, option("PHASES", "Filter by phase (comma-separated)", "--phase", "--status")]
-Queue = Annotated[str, option("NAME", "Filter by LocalQueue", "--queue", "-q")]
+Queue = Annotated[
+    str,
+    option("NAME", "Filter by LocalQueue", "--queue", "-q", autocompletion=complete_local_queues),
+]
 SortBy = Annotated[str, option("PATH", "Sort by a field, e.g. .status.priority", "--sort-by")]
 Active = Annotated[
     str, option("BOOL", "Only queues that are active, or that are not: true or false", "--active")
 ]
+TemplateOutput = Annotated[
+    str,
+    option(
+        "FORMAT",
+        f"Output format: {', '.join(Format)}, jsonpath=TEMPLATE or custom-columns=NAME:PATH,...",
+        "--output",
+        "-o",
+    ),
+]
+TEMPLATES = ("jsonpath", "custom-columns")
 Watching = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes")]
 
 
@@ -55,7 +78,7 @@ def get(
     cluster_queue: ClusterQueueFilter = "",
     owner: OwnerFilter = "",
     mine: MineFilter = False,
-    output: Output = Format.TABLE,
+    output: TemplateOutput = Format.TABLE,
     no_headers: NoHeaders = False,
     sort_by: SortBy = "",
     active: Active = "",
@@ -66,6 +89,7 @@ def get(
     Kinds: wl cq lq co rf topo no wpc ac db ns, and kinds of jobs: jobs pytorchjobs rayjobs.
     Example: `headgate get workload/train-7 -o yaml`
     """
+    written = shape_of(output, with_headers=not no_headers)
     with client_of(ctx) as client:
         if len(names) == 1 and "/" not in names[0]:
             kind = kind_of(names[0])
@@ -75,27 +99,55 @@ def get(
                 "queueName": queue,
                 "clusterQueue": cluster_queue,
                 "owner": owner_filter(owner, mine=mine),
-                **_defaults(kind, output),
+                **_defaults(kind, written.form),
             }
             path = kind.path("" if all_namespaces else namespace)
             answer = _whole_list(client, path, filters, kind)
         else:
             asked = [(kind, *placed(name, namespace)) for kind, name in references(names)]
             kind = asked[0][0]
-            found = [_read(client, kind, place, name, output) for kind, place, name in asked]
+            found = [_read(client, kind, place, name, written.form) for kind, place, name in asked]
             for (one, _, _), object_found in zip(asked, found, strict=True):
                 one.require(object_found)
             answer = {"apiVersion": "v1", "kind": "List", "items": found}
         answer["items"] = sorted_by(of_activity(answer["items"], active), sort_by)
         single = len(names) > 1 or "/" in names[0]
-        if not answer["items"] and output in {Format.TABLE, Format.WIDE}:
+        if not answer["items"] and written.form in {Format.TABLE, Format.WIDE}:
             say(_nothing_found(kind, "" if all_namespaces else namespace))
         else:
-            _show(answer, output, with_headers=not no_headers, single=single)
+            _show(answer, written, single=single)
         if watch:
             after = int(answer.get("metadata", {}).get("resourceVersion") or client.head())
             scope = "" if all_namespaces or not kind.namespaced else f"{namespace}/"
-            _watch(client, kind, f"{kind.name.lower()}/{scope}", after, output)
+            _watch(client, kind, f"{kind.name.lower()}/{scope}", after, written)
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True):
+    """How objects are written: in a format, or by a template of JSONPath or columns."""
+
+    form: Format
+    columns: str = ""
+    template: str = ""
+    with_headers: bool = True
+
+
+def shape_of(output: str, *, with_headers: bool) -> Shape:
+    """Returns how an `-o` of `get` writes; raises `CommandFailed` for an unknown format."""
+    name, equals, template = output.partition("=")
+    if name in TEMPLATES and equals and template:
+        columns = template if name == "custom-columns" else ""
+        return Shape(
+            form=Format.JSON,
+            columns=columns,
+            template="" if columns else template,
+            with_headers=with_headers,
+        )
+    if output not in list(Format):
+        formats = ", ".join((*Format, "jsonpath=TEMPLATE", "custom-columns=NAME:PATH,..."))
+        raise CommandFailed(
+            f"unknown format {output!r}", remedy=f"Formats: {formats}", code=ExitCode.USAGE
+        )
+    return Shape(form=Format(output), with_headers=with_headers)
 
 
 def of_activity(items: list[Object], active: str) -> list[Object]:
@@ -120,18 +172,10 @@ def sorted_by(items: list[Object], path: str) -> list[Object]:
     """
     if not path:
         return items
-    steps = path.strip("{}").strip(".").split(".")
-    found = [(_field(item, steps), item) for item in items]
+    found = [(next(iter(values_at(item, path)), None), item) for item in items]
     if items and all(value is None for value, _ in found):
         raise CommandFailed(f"--sort-by {path}: no object has this field", code=ExitCode.USAGE)
     return [item for _, item in sorted(found, key=lambda each: _rank(each[0]))]
-
-
-def _field(item: Object, steps: list[str]) -> object:
-    value: object = item
-    for step in steps:
-        value = value.get(step) if isinstance(value, dict) else None
-    return value
 
 
 def _rank(value: object) -> tuple[int, float, str]:
@@ -178,8 +222,16 @@ def _whole_list(client: HeadgateClient, path: str, filters: dict[str, str], kind
     }
 
 
-def _show(answer: Object, form: Format, *, with_headers: bool, single: bool) -> None:
+def _show(answer: Object, shape: Shape, *, single: bool) -> None:
     items: list[Object] = answer["items"]
+    form = shape.form
+    if shape.columns:
+        headers, told = custom_columns(items, shape.columns)
+        show_rows(headers, told, with_headers=shape.with_headers)
+        return
+    if shape.template:
+        show(from_template(items[0] if single and len(items) == 1 else answer, shape.template))
+        return
     if form is Format.NAME:
         for item in items:
             show(f"{item['kind'].lower()}/{item['metadata']['name']}")
@@ -191,17 +243,18 @@ def _show(answer: Object, form: Format, *, with_headers: bool, single: bool) -> 
         [name for name, _ in rows[0]] if rows else [],
         [[text for _, text in row] for row in rows],
         form,
-        with_headers=with_headers,
+        with_headers=shape.with_headers,
     )
 
 
-def _watch(client: HeadgateClient, kind: Kind, streams: str, after: int, form: Format) -> None:
+def _watch(client: HeadgateClient, kind: Kind, streams: str, after: int, shape: Shape) -> None:
+    without_headers = msgspec.structs.replace(shape, with_headers=False)
     for event in client.follow(after, streams=(streams,)):
         if not isinstance(event, Event):
             continue
         place, _, name = event.name.rpartition("/")
         try:
-            found = _read(client, kind, place, name, form)
+            found = _read(client, kind, place, name, shape.form)
         except ServerProblem as problem:
             if problem.problem.status != NOT_FOUND:
                 raise
@@ -210,8 +263,7 @@ def _watch(client: HeadgateClient, kind: Kind, streams: str, after: int, form: F
         if not kind.includes(found):
             continue
         listed = {"items": [{"kind": kind.name, **found}]}
-        single = form in {Format.JSON, Format.YAML}
-        _show(listed, form, with_headers=False, single=single)
+        _show(listed, without_headers, single=shape.form in {Format.JSON, Format.YAML})
 
 
 POD_HEADERS = ("pod", "rank", "run", "state", "node", "exit", "reason", "age")

@@ -44,6 +44,7 @@ from headgate.cli.failures import (
 from headgate.cli.kinds import WORKLOAD, workload_key
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
+    LocalQueue,
     Namespace,
     Upload,
     WorkloadName,
@@ -73,7 +74,7 @@ def run(
     ctx: typer.Context,
     *,
     command: Annotated[list[str], argument("COMMAND", "Command and arguments, after --")],
-    queue: Annotated[str, option("NAME", "LocalQueue", "--queue", "-q")] = DEFAULT_QUEUE,
+    queue: LocalQueue = DEFAULT_QUEUE,
     name: Annotated[str, option("NAME", "Name (generated if omitted)", "--name")] = "",
     pods: Annotated[int, option("NUMBER", "Number of pods", min=1)] = 1,
     cpu: Annotated[str, option("QUANTITY", "CPU per pod, e.g. 500m, 4")] = "",

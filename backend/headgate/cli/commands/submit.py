@@ -20,6 +20,7 @@ from headgate.cli.options import (
     DryRunIn,
     DryRunMode,
     Files,
+    LocalQueue,
     Namespace,
     Output,
     Simulated,
@@ -123,7 +124,7 @@ def submit(
     script: Script = None,
     files: Files = [],  # noqa: B006 - Typer copies it
     name: Annotated[str, option("NAME", "Name (generated if omitted)", "--name")] = "",
-    queue: Annotated[str, option("NAME", "LocalQueue", "--queue", "-q")] = "",
+    queue: LocalQueue = "",
     cpu: Annotated[str, option("QUANTITY", "CPU per pod, e.g. 500m, 4")] = "",
     memory: Annotated[str, option("QUANTITY", "Memory per pod, e.g. 4Gi")] = "",
     gpu: Annotated[int, option("NUMBER", "GPUs per pod (nvidia.com/gpu)", min=0)] = 0,
