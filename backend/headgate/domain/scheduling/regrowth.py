@@ -38,11 +38,13 @@ def grow_back(cycle: CycleContext) -> None:
     if not shrunk:
         return
     workloads = cycle.cluster_state.workloads
-    wanted = _wanted_priorities(cycle)
+    wanted: dict[str, int | None] = {}
     for workload in by_priority_and_age([workloads[key] for key in shrunk]):
+        if not _has_quota_for_more(cycle.partition, workload) or _yields(cycle, workload, wanted):
+            continue
         cycle.evaluation_count += 1
         try:
-            grown = _grown(cycle.partition, workload, wanted)
+            grown = _grown(cycle.partition, workload)
         except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
             cycle.cluster_state.quarantine(workload_stream(workload.key), error_message(error))
             continue
@@ -50,35 +52,55 @@ def grow_back(cycle: CycleContext) -> None:
             cycle.decide((workload_stream(workload.key), grown))
 
 
-def _wanted_priorities(cycle: CycleContext) -> dict[str, int]:
-    """The highest priority of a pending workload that could start, by root of the quota tree."""
-    partition, workloads = cycle.partition, cycle.cluster_state.workloads
-    found: dict[str, int] = {}
-    for name, pending in sorted(partition.pending.items()):
-        root = partition.tree.root_of(f"clusterqueue/{name}")
-        for key in pending.in_heap:
-            why = workloads[key].explanation
-            if why is None or not why.is_unschedulable:
-                priority = workloads[key].spec.priority
-                found[root] = max(found.get(root, priority), priority)
-    return found
-
-
-def _grown(
-    partition: Partition, workload: Workload, wanted: dict[str, int]
-) -> WorkloadGrown | None:
-    """The event that gives pods back, as many as there is room for; None for none."""
+def _has_quota_for_more(partition: Partition, workload: Workload) -> bool:
+    """Whether a workload that may grow has quota for one unit of some pod set at least."""
     before = workload.admission
     assert before is not None, "a shrunk workload has an admission"
     is_able = is_admitted(workload) and not workload.unhealthy_nodes and not awaits_topology(before)
     if not is_able or check_queues(partition.config, workload) is not None:
-        return None
-    root = partition.tree.root_of(f"clusterqueue/{before.cluster_queue}")
-    if wanted.get(root, workload.spec.priority - 1) >= workload.spec.priority:
-        return None
+        return False
+    return any(
+        _fits_quota(partition, workload, with_pods_back(before, name, 1))
+        for name in lost_pods(workload)
+    )
+
+
+def _yields(cycle: CycleContext, workload: Workload, wanted: dict[str, int | None]) -> bool:
+    """Whether a pending workload of the cohort tree goes first; `wanted` keeps what was found."""
+    assert workload.admission is not None, "a shrunk workload has an admission"
+    tree = cycle.partition.tree
+    root = tree.root_of(f"clusterqueue/{workload.admission.cluster_queue}")
+    if root not in wanted:
+        wanted[root] = _wanted_priority(cycle, root)
+    highest = wanted[root]
+    return highest is not None and highest >= workload.spec.priority
+
+
+def _wanted_priority(cycle: CycleContext, root: str) -> int | None:
+    """The highest priority of a pending workload that could start below a root of the tree."""
+    partition, workloads = cycle.partition, cycle.cluster_state.workloads
+    pending = (
+        workloads[key]
+        for name, queue in partition.pending.items()
+        if partition.tree.root_of(f"clusterqueue/{name}") == root
+        for key in queue.in_heap
+    )
+    return max(
+        (
+            each.spec.priority
+            for each in pending
+            if each.explanation is None or not each.explanation.is_unschedulable
+        ),
+        default=None,
+    )
+
+
+def _grown(partition: Partition, workload: Workload) -> WorkloadGrown | None:
+    """The event that gives pods back, as many as there is room for; None for none."""
+    admission, back = workload.admission, dict[str, int]()
+    assert admission is not None, "a shrunk workload has an admission"
     pod_sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
     assumed: dict[str, Ints] = {}
-    admission, back = before, dict[str, int]()
     for name, missing in lost_pods(workload).items():
         size = unit_size(pod_sets[name])
         found = _most_pods_back(partition, workload, admission, assumed, (name, missing, size))
@@ -129,15 +151,7 @@ def _with_hosts(
     """The admission with more pods of a pod set on free quota and hosts; None without room."""
     name, count = back
     grown = with_pods_back(admission, name, count)
-    assert workload.admission is not None, "a shrunk workload has an admission"
-    charges = partition.charges
-    held = charges.held_by(workload).amounts
-    amounts = {
-        key: amount - held.get(key, 0)
-        for key, amount in charges.charge_of(workload, grown).amounts.items()
-    }
-    quota = QuotaView(partition.tree, *partition.usage)
-    if not quota.fits(f"clusterqueue/{admission.cluster_queue}", amounts):
+    if not _fits_quota(partition, workload, grown):
         return None
     given = next(each for each in grown.pod_set_assignments if each.name == name)
     if given.topology_assignment is None:
@@ -156,3 +170,15 @@ def _with_hosts(
         for each in grown.pod_set_assignments
     )
     return replace(grown, pod_set_assignments=placed)
+
+
+def _fits_quota(partition: Partition, workload: Workload, grown: Admission) -> bool:
+    """Whether what an admission takes beyond the present one fits both views."""
+    charges = partition.charges
+    held = charges.held_by(workload).amounts
+    amounts = {
+        key: amount - held.get(key, 0)
+        for key, amount in charges.charge_of(workload, grown).amounts.items()
+    }
+    quota = QuotaView(partition.tree, *partition.usage)
+    return quota.fits(f"clusterqueue/{grown.cluster_queue}", amounts)
