@@ -32,7 +32,7 @@ SHOWN = {
     "headgate preemptions": ["this could not wait", "Completed", "Preempted by tutorial/urgent"],
     "headgate hold": ["workload/train held", "data not there yet", "workload/train released"],
     "headgate verify": ["Past state at position 1", "No violations found"],
-    "headgate cancel": ["workload/sweep cancelled"],
+    "headgate cancel": ["workload/sweep cancelled", "all dependencies installed"],
 }
 """What a block of the tutorial shows, by a part of one of its commands."""
 
@@ -127,6 +127,7 @@ def test_the_blocks_of_the_client_page_and_the_notebook_run(up: Installed) -> No
     assert "the notebook is done" in printed
 
 
+@pytest.mark.nightly
 def test_every_command_of_the_readme_works_on_a_first_install(up: Installed) -> None:
     first, commands = runnable_scripts(README)
     assert "rank 0 of 3" in up.shell(first)

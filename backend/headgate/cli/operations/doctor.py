@@ -88,14 +88,19 @@ def python(version: tuple[int, int, int]) -> Finding:
     return ok("python", text)
 
 
+EXTRA = re.compile(r"""extra == ['"](\w+)""")
+EXTRAS_OF_UP = frozenset({"embedded", "server"})
+
+
 def packages() -> Finding:
     """Checks that required packages and the embedded servers are installed."""
     missing: list[str] = []
     embedded: list[str] = []
     for requirement in metadata.requires("headgate") or []:
         name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
-        if not _is_installed(name):
-            (embedded if "extra ==" in requirement else missing).append(name)
+        extra = EXTRA.search(requirement)
+        if not _is_installed(name) and (extra is None or extra[1] in EXTRAS_OF_UP):
+            (missing if extra is None else embedded).append(name)
     if missing:
         return fail("packages", f"missing: {', '.join(missing)}", "Run `pip install headgate`.")
     if embedded:

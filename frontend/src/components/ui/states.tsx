@@ -31,6 +31,15 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
+/** A link to manifests and scripts to begin with, in the documentation that ships with the page. */
+export function ExamplesLink() {
+  return (
+    <a href="/help/examples.html" target="_blank" rel="noopener">
+      examples
+    </a>
+  );
+}
+
 export function Failed({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const problem = problemOf(error);
   return (

@@ -7,7 +7,7 @@ import { EventLine } from "@/components/ui/event-line";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { PHASES, PhaseBadge } from "@/components/ui/phase-badge";
-import { Empty } from "@/components/ui/states";
+import { Empty, ExamplesLink } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import { overviewQuery } from "@/lib/api/overview";
 import type { Overview } from "@/lib/api/types";
@@ -53,7 +53,7 @@ function Body({ overview }: { overview: Overview }) {
           {overview.recent.length === 0 ? (
             <Empty title="No events yet">
               <p>
-                Create the first queue with <code>headgate apply -f cluster.yaml</code> and an example manifest.
+                Create the first queue with <code>headgate apply -f queues.yaml</code> and one of the <ExamplesLink />.
               </p>
             </Empty>
           ) : (

@@ -6,7 +6,7 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
-import { Empty } from "@/components/ui/states";
+import { Empty, ExamplesLink } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { QueueNode } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
@@ -41,7 +41,7 @@ function NoQueues() {
   return (
     <Empty title="No queues yet">
       <p>
-        Apply a ResourceFlavor, a ClusterQueue and a LocalQueue with <code>headgate apply -f queues.yaml</code>.
+        Apply a ResourceFlavor, a ClusterQueue and a LocalQueue with <code>headgate apply -f queues.yaml</code>, as in the <ExamplesLink />.
       </p>
     </Empty>
   );

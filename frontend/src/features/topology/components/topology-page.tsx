@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
 import { Page } from "@/components/ui/layout";
-import { Empty, PartialNote } from "@/components/ui/states";
+import { Empty, ExamplesLink, PartialNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { TopologyMap } from "@/lib/api/types";
 import { formatAmountOf, shortResource } from "@/lib/format/amounts";
@@ -50,7 +50,7 @@ function NoTopology() {
   return (
     <Empty title="No topology defined">
       <p>
-        Describe blocks, racks and hosts with a Topology and Nodes, and apply them with <code>headgate apply -f topology.yaml</code>.
+        Describe blocks, racks and hosts with a Topology, and apply it with <code>headgate apply -f topology.yaml</code>, as in the <ExamplesLink />.
       </p>
     </Empty>
   );

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 
 import { Card, Page } from "@/components/ui/layout";
-import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
+import { Empty, ExamplesLink, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { workloadsQuery } from "../api/workloads";
@@ -79,7 +79,7 @@ function NoWorkloads({ narrowed }: { narrowed: boolean }) {
   return (
     <Empty title="No workloads yet">
       <p>
-        Submit the first one with <code>headgate apply -f workload.yaml</code>
+        Submit the first one with <code>headgate submit -f job.yaml</code>, as in the <ExamplesLink />
       </p>
     </Empty>
   );
