@@ -1,6 +1,7 @@
 """Executors claim their name, keep their lease, and register their nodes."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -11,6 +12,10 @@ from headgate.application.commands.executor_commands import LeaseKeeper
 from headgate.bootstrap import Platform
 from headgate.cli.operations.doctor import executors
 from headgate.client.schemas import domains_of
+from headgate.executor.substrates.agent.pod_template import HONOURED as AGENT
+from headgate.executor.substrates.kubernetes.cluster import HONOURED as KUBERNETES
+from headgate.executor.substrates.ray.cluster import HONOURED as RAY
+from headgate.executor.substrates.slurm.cluster import HONOURED as SLURM
 from tests.api.callers import KUEUE, Api, flavor, local_queue
 
 HOST = "kubernetes.io/hostname"
@@ -128,6 +133,16 @@ def test_doctor_tells_what_each_executor_has_and_lacks(
     assert "on 1 nodes, lacks activeDeadlineSeconds, args" in found["doctor-well"].text
     assert "No node is registered" in found["doctor-bare"].remedy
     assert "does not answer" in found["doctor-lost"].remedy
+
+
+@pytest.mark.parametrize("honoured", [AGENT, KUBERNETES, RAY, SLURM])
+def test_a_claim_may_declare_all_that_an_executor_honours(
+    claim: Callable[..., Process], honoured: tuple[str, ...]
+) -> None:
+    process = claim(f"declares-{sha256(str(honoured).encode()).hexdigest()[:8]}")
+    body = {"version": "1", "capabilities": list(honoured)}
+    answer = process.api.post(f"{process.path}/claim", body)
+    assert answer.status_code == 200, answer.text
 
 
 def test_a_newer_process_supersedes_the_older_one(claim: Callable[..., Process]) -> None:
