@@ -156,7 +156,9 @@ def test_a_closed_preemption_gate_protects_all_workloads_until_it_opens(
     assert told["dominant"] == "AdmissionGated"
     assert told["sentence"] == "Can preempt, but preemption gates are closed: data"
     assert told["wouldUnblock"][0] == "Open preemption gates data"
-    assert waits["status"]["preemptionGates"] == [{"name": "data", "position": "Closed"}]
+    (gate,) = waits["status"]["preemptionGates"]
+    since = waits["metadata"]["creationTimestamp"]
+    assert gate == {"name": "data", "position": "Closed", "lastTransitionTime": since}
     assert admin.get(f"{HERE}/runs").json()["status"]["phase"] == "Starting"
     opened = admin.post(f"{HERE}/waits/preemption-gates", {"name": "data", "position": "Open"})
     assert opened.status_code == 200, opened.text

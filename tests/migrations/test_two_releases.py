@@ -32,7 +32,7 @@ import os
 import sys
 import time
 from headgate.bootstrap import open_platform
-from headgate.application.run_partition import sweep
+from headgate.application.scheduling_loop.run_partition import sweep
 from headgate.settings import Settings
 
 def fail(_, failure):
