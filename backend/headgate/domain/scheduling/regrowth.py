@@ -118,22 +118,19 @@ def _most_pods_back(
 ) -> tuple[Admission, int] | None:
     """The admission with the most of some missing pods, in units of a size, and how many these are.
 
-    What is added is assumed.
+    All are tried first, then fewer by bisection. What is added is assumed.
     """
     name, count, size = missing
-    counts = [*range(count % size, count + 1, size)] if count >= size else [count]
+    counts = [some for some in range(count % size, count + 1, size) if some]
     best: tuple[Admission, int, dict[str, Ints]] | None = None
-    low, high = 0, len(counts)
-    number = high - 1
+    low, high, number = 0, len(counts), len(counts) - 1
     while low < high:
         taken = dict(assumed)
         found = _with_hosts(partition, workload, admission, taken, (name, counts[number]))
-        if counts[number] and found is not None:
-            best, low = (found, counts[number], taken), number + 1
-        elif counts[number]:
+        if found is None:
             high = number
         else:
-            low = number + 1
+            best, low = (found, counts[number], taken), number + 1
         number = (low + high) // 2
     if best is None:
         return None
