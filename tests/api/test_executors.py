@@ -150,15 +150,16 @@ def test_usage_shows_in_the_queue_and_in_metrics(
     assert line["nominal"] == 100_000
     assert line["available"] == line["nominal"] - line["used"]
     text = admin.get("/metrics").text
-    labels = '{cluster_queue="cq",cohort="",flavor="default",resource="cpu"}'
+    role = 'replica_role="standalone"'
+    labels = f'{{cluster_queue="cq",cohort="",flavor="default",{role},resource="cpu"}}'
     assert f"kueue_cluster_queue_resource_usage{labels} {float(line['used'])}" in text
-    assert 'kueue_admitted_workloads_total{cluster_queue="cq",priority_class=""}' in text
+    assert f'kueue_admitted_workloads_total{{cluster_queue="cq",priority_class="",{role}}}' in text
     door = 'name="main",namespace="team-a"'
-    of_class = 'priority_class=""'
+    of_class = f'priority_class="",{role}'
     for figure in ("admitted_workloads_total", "quota_reserved_workloads_total"):
         assert f"kueue_local_queue_{figure}{{{door},{of_class}}} " in text
-    assert f'kueue_local_queue_status{{active="True",{door}}} 1.0' in text
-    used_here = f'kueue_local_queue_resource_usage{{flavor="default",{door},resource="cpu"}}'
+    assert f'kueue_local_queue_status{{active="True",{door},{role}}} 1.0' in text
+    used_here = f'kueue_local_queue_resource_usage{{flavor="default",{door},{role},resource="cpu"}}'
     assert f"{used_here} {line['used']}" in text
     assert "headgate_log_position " in text
     overview = admin.get("/v1/overview").json()

@@ -242,7 +242,7 @@ def test_an_unknown_query_parameter_is_refused_with_the_nearest_one(admin: Api) 
     assert (refused.status_code, refused.json()["type"]) == (400, "/problems/unknown-parameter")
     (error,) = refused.json()["errors"]
     assert error["pointer"] == "/labelSelectr"
-    assert error["remedy"].startswith("Did you mean labelSelector? Known are at, ")
+    assert error["remedy"].startswith("Did you mean labelSelector? Known are apiVersion, at, ")
     assert admin.get("/v1/workloads?at=0&limit=1").status_code == 200
 
 
