@@ -11,6 +11,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from multiprocessing import Pipe
@@ -33,6 +34,8 @@ processor time.
 """
 STOP_SECONDS: Final = 30
 """How long processes may tear down what their tests have set up when a run is broken off."""
+TEST_SECONDS: Final = 300
+"""A test that takes longer hangs: it fails by its name, and the others go on."""
 
 
 def add_option(parser: pytest.Parser) -> None:
@@ -262,10 +265,27 @@ def _run_shares(session: pytest.Session, connection: Connection) -> None:
             # Asked for before the test runs, which keeps the fixtures that the next one needs.
             share = share[1:] or _ask_for_share(connection)
             following = session.items[share[0]] if share else None
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            with _limited(TEST_SECONDS):
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             connection.send(("end", None))
     finally:
         session._setupstate.teardown_exact(None)  # noqa: SLF001
+
+
+@contextmanager
+def _limited(seconds: int) -> Iterator[None]:
+    """Fails a test that is not over by then."""
+
+    def fail(_number: int, _frame: object) -> None:
+        pytest.fail(f"took longer than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _ask_for_share(connection: Connection) -> range:
