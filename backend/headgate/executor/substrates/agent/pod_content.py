@@ -1,6 +1,7 @@
 """What pods begin in, fetched to their host before they start: uploads, and images by podman."""
 
 import contextlib
+import importlib
 import os
 import re
 import shutil
@@ -21,6 +22,9 @@ from headgate.domain.values.capabilities import upload_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.substrate import CannotStart, Object, PodPlan
 from headgate.executor.substrates.agent.run_directory import ROOT_ACCOUNT, Account, Image
+
+# Python 3.11.4 is the first with filters of what archives may do.
+_FILTERING = "tarfile" if hasattr(tarfile, "data_filter") else "backports.tarfile"
 
 MAX_EXPANDED_BYTES = 16 << 30
 UPLOADS = "uploads"
@@ -146,18 +150,20 @@ def extract(archive: Path, directory: Path, account: Account | None) -> None:
     the filter `data` of `tarfile`.
     """
     expanded = 0
+    filtering = importlib.import_module(_FILTERING)
 
     def checked(member: tarfile.TarInfo, target: str) -> tarfile.TarInfo | None:
         nonlocal expanded
         expanded += member.size
         if expanded > MAX_EXPANDED_BYTES:
             raise CannotStart(f"upload: more than {MAX_EXPANDED_BYTES} bytes when extracted")
-        return tarfile.data_filter(member, target)
+        allowed: tarfile.TarInfo | None = filtering.data_filter(member, target)
+        return allowed
 
     try:
-        with tarfile.open(archive, mode="r:gz") as members:
+        with filtering.open(archive, mode="r:gz") as members:
             members.extractall(directory, filter=checked)  # noqa: S202 - by the filter `data`
-    except (tarfile.TarError, EOFError, zlib.error) as error:
+    except (filtering.TarError, EOFError, zlib.error) as error:
         raise CannotStart(f"upload: {error}") from error
     if account is None:
         return
