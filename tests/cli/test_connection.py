@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from headgate.client.transport import (
+from headgate.client.contexts import (
     CONFIGURATION_PATH,
     DEFAULT_URL,
-    Connection,
     UnsafeConfiguration,
     find_connection,
 )
+from headgate.client.transport import Connection
 
 
 def look(tmp_path: Path, **given: str) -> Connection:

@@ -11,7 +11,8 @@ import pytest
 
 from headgate.client import transport
 from headgate.client.client import HeadgateClient
-from headgate.client.transport import Connection, ServerUnreachable, find_connection
+from headgate.client.contexts import find_connection
+from headgate.client.transport import Connection, ServerUnreachable
 from tests.cli.invocation import Invoker
 
 NOT_NEEDED = (

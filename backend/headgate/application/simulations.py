@@ -15,11 +15,13 @@ from headgate.application.queries.explanations import AsOf, QueuePosition
 from headgate.application.queries.views import (
     BlockerView,
     Free,
+    RemedyView,
     Schema,
     Whole,
     arguments_view,
     blocker_view,
     remedies,
+    remedy_views,
     sentence,
     timestamp,
     view_from,
@@ -88,6 +90,7 @@ class ForeseenView(Schema, kw_only=True, frozen=True):
     blockers: list[BlockerView] = []
     deciding: int | None = None
     would_unblock: list[str] = []
+    remedies: list[RemedyView] = []
 
 
 class EffectView(Schema, kw_only=True, frozen=True):
@@ -209,6 +212,7 @@ class _View:
             ],
             deciding=why.deciding if why and why.message is None else None,
             would_unblock=remedies(why, self.viewer.scope) if why else [],
+            remedies=remedy_views(why, self.viewer.scope) if why else [],
         )
 
     def _admission(self, workload: Workload | None) -> Free | None:

@@ -29,7 +29,8 @@ from headgate.cli.output import say
 from headgate.cli.replay.arrivals import Object
 from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient
-from headgate.client.transport import Connection, ServerProblem, ServerUnreachable, find_connection
+from headgate.client.contexts import find_connection
+from headgate.client.transport import Connection, ServerProblem, ServerUnreachable
 from headgate.settings import from_environment
 
 RETRY_RATE = 0.1

@@ -7,11 +7,11 @@ import msgspec
 import typer
 
 from headgate.cli.output import say
+from headgate.client.contexts import UnknownContext, UnsafeConfiguration
 from headgate.client.transport import (
     Problem,
     ServerProblem,
     ServerUnreachable,
-    UnsafeConfiguration,
     UnusableCertificates,
 )
 
@@ -85,6 +85,7 @@ Failure = (
     CommandFailed,
     ServerProblem,
     ServerUnreachable,
+    UnknownContext,
     UnsafeConfiguration,
     UnusableCertificates,
 )
@@ -100,6 +101,10 @@ def exit_for(failure: Exception) -> typer.Exit:
             say(f"Error: {failure}")
             _tell_remedy(failure.remedy)
             return typer.Exit(failure.code)
+        case UnknownContext():
+            say(f"Error: {failure}")
+            _tell_remedy(f"Contexts: {', '.join(failure.known) or 'none'}")
+            return typer.Exit(ExitCode.NOT_FOUND)
         case UnsafeConfiguration():
             say(f"Error: {failure}")
             _tell_remedy(f"chmod 600 {failure.path}")

@@ -17,24 +17,24 @@ from typer.core import TyperGroup
 
 from headgate.cli.commands.batch_script import read_script
 from headgate.cli.failures import EXIT_CODES, CommandFailed, ExitCode, Failure, exit_for
-from headgate.cli.options import Flags, option
+from headgate.cli.options import Flags, complete_contexts, option
 
 SECTIONS = {
     "Workloads": ("submit", "run", "logs", "pods", "exec", "why", "timeline", "wait", "simulate",
                   "cancel", "hold", "release"),
-    "Resources": ("apply", "diff", "lint", "export", "get", "list", "describe", "delete",
-                  "history", "revert"),
+    "Resources": ("apply", "diff", "lint", "export", "get", "list", "describe", "explain",
+                  "delete", "history", "revert"),
     "Observe": ("alerts", "watch", "events", "preemptions", "evictions", "cycles"),
     "Usage and capacity": ("tree", "top", "usage", "topology"),
     "Operate": ("stuck", "requeue", "activate", "deactivate", "bulk", "batch", "stop", "resume",
                 "drain", "cordon", "uncordon", "node", "orphans", "protect", "gate"),
     "Simulate and replay": ("backtest", "replay", "executor"),
-    "Server and admin": ("up", "agent", "doctor", "migrate", "verify", "log", "erase", "token",
-                         "serviceaccount", "can-i", "whoami", "version"),
+    "Server and admin": ("up", "agent", "doctor", "migrate", "verify", "log", "erase", "config",
+                         "token", "serviceaccount", "can-i", "whoami", "man", "version"),
 }  # fmt: skip
 """Commands by purpose; each command is in one section (tests/cli/test_help.py)."""
 
-GLOBAL_OPTIONS = ("--server", "--token", "--at")
+GLOBAL_OPTIONS = ("--server", "--token", "--cacert", "--context", "--at")
 FILE_OPTIONS = ("-f", "--filename")
 DRY_RUN = "--dry-run"
 WITH_DRY_RUN_MODE = frozenset({"apply", "submit", "delete"})
@@ -57,10 +57,12 @@ COMMANDS = {
     "get": "commands.get:get",
     "list": "commands.get:get",
     "describe": "commands.describe:describe",
+    "explain": "commands.explain:explain",
+    "man": "commands.explain:man",
     "why": "commands.why:why",
     "timeline": "commands.watch:timeline",
     "simulate": "commands.simulate:simulate",
-    "cycles": "commands.cycles:cycles",
+    "cycles": "commands.backtest:cycles",
     "backtest": "commands.backtest:backtest",
     "history": "commands.history:history",
     "revert": "commands.history:revert",
@@ -102,6 +104,16 @@ COMMANDS = {
 }
 """The module below `headgate.cli` and the function of each command, by its name."""
 GROUPS = {
+    "config": (
+        "Manage contexts: servers with their tokens",
+        {
+            "get-contexts": "commands.tokens:get_contexts",
+            "current-context": "commands.tokens:current_context",
+            "use-context": "commands.tokens:use_context",
+            "set-context": "commands.tokens:set_context",
+            "delete-context": "commands.tokens:delete_context",
+        },
+    ),
     "top": (
         "Show resource usage",
         {"queues": "commands.tree:top_queues", "nodes": "commands.tree:top_nodes"},
@@ -353,6 +365,10 @@ def connect(
     cacert: Annotated[
         str, option("FILE", "Trusted certificates in PEM [env: HEADGATE_CACERT]")
     ] = "",
+    context: Annotated[
+        str,
+        option("NAME", "Context (see config)", autocompletion=complete_contexts),
+    ] = "",
     at: Annotated[
         str,
         option("POSITION|TIME", "Query a past state: position in the event log or RFC 3339 time"),
@@ -365,7 +381,7 @@ def connect(
     ] = False,
 ) -> None:
     """Queue manager for batch and AI workloads."""
-    ctx.obj = Flags(server=server, token=token, at=at, cacert=cacert)
+    ctx.obj = Flags(server=server, token=token, at=at, cacert=cacert, context=context)
 
 
 app.callback(help=help_of(connect))(connect)

@@ -13,7 +13,8 @@ from headgate.cli.kinds import kind_of, kinds
 from headgate.cli.output import Format, say
 from headgate.cli.units import seconds_of
 from headgate.client.client import HeadgateClient
-from headgate.client.transport import Connection, find_connection
+from headgate.client.contexts import CONFIGURATION_PATH, find_connection, read_contexts
+from headgate.client.transport import Connection
 from headgate.client.uploads import IGNORE_FILE, UPLOAD, NotUploadable, archive_of, send_upload
 from headgate.settings import from_environment
 
@@ -69,6 +70,15 @@ def complete_cluster_queues(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_local_queues(ctx: typer.Context, incomplete: str) -> list[str]:
     """Completes names of LocalQueues of the namespace."""
     return _names(ctx, f"/v1/namespaces/{_namespace(ctx)}/localqueues", incomplete)
+
+
+def complete_contexts(incomplete: str) -> list[str]:
+    """Completes names of contexts."""
+    try:
+        known = read_contexts(Path.home() / CONFIGURATION_PATH).contexts
+    except Failure:
+        return []
+    return [name for name in sorted(known) if name.startswith(incomplete)]
 
 
 def complete_nodes(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -211,6 +221,7 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     token: str = ""
     at: str = ""
     cacert: str = ""
+    context: str = ""
 
 
 def connection_of(ctx: typer.Context) -> Connection:
@@ -220,6 +231,7 @@ def connection_of(ctx: typer.Context) -> Connection:
     return find_connection(
         server=flags.server,
         token=flags.token,
+        context=flags.context,
         environment=(settings.url, settings.token),
         cacert=flags.cacert or str(settings.cacert or ""),
         home=Path.home(),

@@ -16,9 +16,10 @@ import msgspec
 
 from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
 from headgate.client.client import HeadgateClient, Object
+from headgate.client.contexts import find_connection
 from headgate.client.pods import PodLogStream, PodOutput
 from headgate.client.schemas import Event
-from headgate.client.transport import Connection, find_connection
+from headgate.client.transport import Connection
 
 WORKLOAD_API_VERSION = "kueue.x-k8s.io/v1beta2"
 FINISHED = frozenset({"Succeeded", "Failed", "Cancelled"})

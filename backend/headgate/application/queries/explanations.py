@@ -24,12 +24,14 @@ from headgate.application.queries.views import (
     BlockerView,
     Free,
     Position,
+    RemedyView,
     Schema,
     Timestamp,
     Whole,
     arguments_view,
     blocker_view,
     remedies,
+    remedy_views,
     sentence,
     timestamp,
 )
@@ -129,6 +131,7 @@ class ExplanationView(Schema, kw_only=True, frozen=True):
     since: AsOf | None = None
     blockers: list[BlockerView]
     would_unblock: list[str]
+    remedies: list[RemedyView] = []
     position: QueuePosition | None = None
     attempts: int = 0
     last_attempt: Attempt | None = None
@@ -196,6 +199,7 @@ async def explanation_view(
         since=AsOf(position=start.position, time=timestamp(start.at)) if start else None,
         blockers=[blocker_view(blocker, scope) for blocker in found.blockers],
         would_unblock=remedies(found, scope),
+        remedies=remedy_views(found, scope),
         position=place,
         attempts=attempts.count,
         last_attempt=_attempt(attempts.last),

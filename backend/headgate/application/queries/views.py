@@ -24,7 +24,13 @@ from headgate.domain.workloads.explanation import (
     HostExclusion,
     ProtectedCandidate,
 )
-from headgate.messages.catalogue import remedies_of, sentence_of, text_of
+from headgate.messages.catalogue import (
+    REMEDY_OF,
+    remedies_of,
+    remedy_messages,
+    sentence_of,
+    text_of,
+)
 from headgate.messages.rendering import IsVisible, everything_visible
 
 Timestamp = Annotated[
@@ -163,6 +169,29 @@ def sentence(found: Explanation, scope: NamespaceScope) -> str:
 def remedies(found: Explanation, scope: NamespaceScope) -> list[str]:
     """Returns what would admit the workload, for a reader of these namespaces."""
     return remedies_of(found, visible_to(scope))
+
+
+class RemedyView(Schema, kw_only=True, frozen=True):
+    """One way to unblock a workload.
+
+    `code` and `arguments` are those of the remedy, or of the constraint that it ends.
+    """
+
+    code: str
+    arguments: Free
+    text: str
+
+
+def remedy_views(found: Explanation, scope: NamespaceScope) -> list[RemedyView]:
+    """Returns what would admit the workload with its codes, in the order of `remedies`."""
+    views: dict[str, RemedyView] = {}
+    for each in remedy_messages(found):
+        ended = each.arguments.get("found") if each.code == REMEDY_OF else None
+        told = ended if isinstance(ended, Message) else each
+        text = message_text(each, scope)
+        view = RemedyView(code=told.code, arguments=arguments_view(told, scope), text=text)
+        views.setdefault(text, view)
+    return list(views.values())
 
 
 def arguments_view(found: Message, scope: NamespaceScope) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`backtest`: past events replayed with a changed configuration, and the differences."""
+"""`backtest` and `cycles`: past events replayed with a changed configuration, or unchanged."""
 
 import time
 from typing import Annotated, Any
@@ -8,7 +8,7 @@ import typer
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import Files, Limit, Output, argument, client_of, documents_of, option
 from headgate.cli.output import Format, columns, say, show, show_value
-from headgate.cli.units import age_of
+from headgate.cli.units import age_of, counted
 from headgate.client.client import HeadgateClient
 
 Object = dict[str, Any]
@@ -151,3 +151,69 @@ def _table(items: list[Object]) -> str:
         for each in items
     ]
     return columns(["backtest", "age", "state", "progress", "positions", "changes"], rows)
+
+
+CycleId = Annotated[str, argument("CYCLE", "Cycle ID (default: list all)")]
+ReplayCycle = Annotated[bool, typer.Option("--replay", help="Replay and compare events")]
+PartitionName = Annotated[str, option("NAME", "Filter by partition")]
+
+
+def cycles(
+    ctx: typer.Context,
+    *,
+    cycle: CycleId = "",
+    replay: ReplayCycle = False,
+    partition: PartitionName = "",
+    limit: Limit = 20,
+    output: Output = Format.TABLE,
+) -> None:
+    """List scheduling cycles."""
+    with client_of(ctx) as client:
+        if not cycle:
+            found = client.read("/v1/cycles", {"limit": str(limit), "partition": partition})
+            if not show_value(found, output):
+                show(_cycle_table(found["items"]))
+            return
+        if replay:
+            _show_replay(client.read(f"/v1/cycles/{cycle}/replay"), output)
+            return
+        found = client.read(f"/v1/cycles/{cycle}")
+    if not show_value(found, output):
+        _show_cycle(found)
+
+
+def _cycle_table(items: list[Object]) -> str:
+    rows = [
+        [
+            each["id"],
+            age_of(each["at"]),
+            each["partition"],
+            each["outcome"],
+            str(each["heads"]),
+            str(each["decisions"]),
+            f"{each['planningMicroseconds'] / 1000:.1f} ms",
+            f"{each['commitMicroseconds'] / 1000:.1f} ms",
+            str(each["conflicts"]),
+        ]
+        for each in items
+    ]
+    names = ["cycle", "age", "partition", "outcome", "heads", "decisions", "plan", "commit"]
+    return columns([*names, "conflicts"], rows)
+
+
+def _show_cycle(found: Object) -> None:
+    cycle = found["cycle"]
+    show(_cycle_table([cycle]))
+    show(f"\nInput position: {cycle['inputPosition']}. Decisions:")
+    rows = [[str(one["position"]), one["stream"], one["type"]] for one in found["events"]]
+    show(columns(["position", "stream", "type"], rows))
+    say(f"  headgate cycles {cycle['id']} --replay")
+
+
+def _show_replay(found: Object, output: Format) -> None:
+    if show_value(found, output):
+        return
+    if not found["isSame"]:
+        raise CommandFailed(f"replay differs: {found['firstDifference']}", code=ExitCode.FAILURE)
+    events = counted(found["events"], "event")
+    show(f"Replay identical: {events}, SHA-256 {found['digestReplayed']}")

@@ -1,23 +1,36 @@
-"""`token`, `serviceaccount`, `can-i`, `whoami` and `version`: users, their roles, the server."""
+"""`token`, `serviceaccount`, `config`, `can-i`, `whoami`, `version`: users, roles, servers."""
 
+from collections.abc import Callable
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from headgate.cli.commands.actions import with_expiry
-from headgate.cli.failures import ExitCode, Failure
+from headgate.cli.failures import CommandFailed, ExitCode, Failure
 from headgate.cli.options import (
     ExpiresIn,
+    Flags,
     NoHeaders,
     Output,
     argument,
     client_of,
+    complete_contexts,
     connection_of,
     option,
 )
 from headgate.cli.output import Format, say, show, show_answer, show_value
 from headgate.cli.units import age_of
+from headgate.client.contexts import (
+    CONFIGURATION_PATH,
+    Context,
+    Contexts,
+    UnknownContext,
+    read_contexts,
+    write_contexts,
+)
 
 Role = Annotated[
     str,
@@ -227,3 +240,93 @@ def version(ctx: typer.Context) -> None:
         say("server unreachable")
         return
     show(f"server {known['version']}, log position {known['position']}")
+
+
+CONTEXT_HEADERS = ("name", "current", "server", "token")
+ContextName = Annotated[str, argument("NAME", "Context", autocompletion=complete_contexts)]
+NewName = Annotated[str, argument("NAME", "Context", autocompletion=complete_contexts)]
+CaCert = Annotated[str, option("FILE", "Trusted certificates in PEM", "--cacert")]
+
+
+def get_contexts(*, output: Output = Format.TABLE, no_headers: NoHeaders = False) -> None:
+    """List the contexts (tokens are not shown)."""
+    kept = read_contexts(_path())
+    items = [
+        {"name": name, "current": name == kept.current, "server": context.server,
+         "token": "set" if context.token else "-"}
+        for name, context in sorted(kept.contexts.items())
+    ]  # fmt: skip
+    rows = [
+        [str(item["name"]), "*" if item["current"] else "", str(item["server"]), str(item["token"])]
+        for item in items
+    ]
+    show_answer({"items": items}, CONTEXT_HEADERS, rows, output, no_headers=no_headers)
+
+
+def current_context() -> None:
+    """Show the name of the current context."""
+    kept = read_contexts(_path())
+    if not kept.current:
+        raise CommandFailed(
+            "there is no current context",
+            remedy="headgate config set-context NAME --server URL --token TOKEN",
+            code=ExitCode.NOT_FOUND,
+        )
+    show(kept.current)
+
+
+def use_context(name: ContextName) -> None:
+    """Make a context the current one."""
+
+    def chosen(kept: Contexts) -> Contexts:
+        _require(kept, name)
+        return msgspec.structs.replace(kept, current=name)
+
+    _change(chosen)
+    show(f"context/{name} is current")
+
+
+def set_context(ctx: typer.Context, name: NewName) -> None:
+    """Add a context, or change one; takes --server, --token and --cacert.
+
+    Example: `headgate config set-context prod --server https://headgate.example --token SECRET`
+    """
+    flags = ctx.find_object(Flags) or Flags()
+    given = {"server": flags.server, "token": flags.token, "cacert": flags.cacert}
+    known = {field: value for field, value in given.items() if value}
+
+    def with_it(kept: Contexts) -> Contexts:
+        changed = msgspec.structs.replace(kept.contexts.get(name, Context()), **known)
+        contexts = {**kept.contexts, name: changed}
+        return Contexts(current=kept.current or name, contexts=contexts)
+
+    is_new = name not in _change(with_it).contexts
+    show(f"context/{name} {'created' if is_new else 'changed'}")
+
+
+def delete_context(name: ContextName) -> None:
+    """Delete a context."""
+
+    def without_it(kept: Contexts) -> Contexts:
+        _require(kept, name)
+        left = {each: context for each, context in kept.contexts.items() if each != name}
+        return Contexts(current="" if kept.current == name else kept.current, contexts=left)
+
+    _change(without_it)
+    show(f"context/{name} deleted")
+
+
+def _require(kept: Contexts, name: str) -> None:
+    if name not in kept.contexts:
+        raise UnknownContext(name, sorted(kept.contexts))
+
+
+def _change(changed: Callable[[Contexts], Contexts]) -> Contexts:
+    """Changes the user's file; returns the contexts before."""
+    kept = read_contexts(_path())
+    write_contexts(_path(), changed(kept))
+    return kept
+
+
+def _path() -> Path:
+    return Path.home() / CONFIGURATION_PATH

@@ -1,6 +1,10 @@
 """`why`: why a workload is pending or failed, its estimated start, and how to unblock it."""
 
+import os
+import shutil
 import signal
+import sys
+import textwrap
 from typing import Any
 
 import typer
@@ -27,27 +31,70 @@ def why(
     namespace: Namespace = DEFAULT_NAMESPACE,
     output: Output = Format.TABLE,
 ) -> None:
-    """Explain why a workload is pending or failed and how to unblock it."""
+    """Explain why a workload is pending or failed and how to unblock it.
+
+    With -o wide the constraints are a table of requested and available amounts.
+    """
     place, name = workload_key(workload, namespace)
     with client_of(ctx) as client:
         asked = WITHOUT_HISTORY if output in (Format.TABLE, Format.WIDE) else {}
         explanation = client.read(f"{WORKLOAD.path(place, name)}/explanation", asked)
     if show_value(explanation, output):
         return
-    show(explanation["sentence"])
-    for line in (
-        _status(explanation),
-        _expected(explanation),
-        blocker_table(explanation["blockers"]),
+    sentence = explanation["sentence"]
+    blockers = explanation["blockers"]
+    is_wide = output is Format.WIDE
+    constraints = blocker_table(blockers) if is_wide else constraint_lines(blockers, sentence)
+    show(wrapped(sentence))
+    for text in (
+        wrapped(_status(explanation)),
+        wrapped(_expected(explanation)),
+        constraints,
         failed_pods(explanation),
     ):
-        if line:
+        if text:
             show("")
-            show(line)
+            show(text)
     if explanation["wouldUnblock"]:
         show("\nHow to unblock:")
         for step in explanation["wouldUnblock"]:
-            show(f"  - {step}")
+            show(wrapped(step, "  - "))
+
+
+def wrapped(text: str, first: str = "") -> str:
+    """Returns a text in lines as wide as the terminal, after `first`; whole without a terminal."""
+    if not (sys.stdout.isatty() or os.environ.get("COLUMNS")):
+        return f"{first}{text}"
+    return textwrap.fill(
+        text,
+        width=shutil.get_terminal_size().columns,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def constraint_lines(blockers: list[Object], sentence: str) -> str:
+    """Returns the constraints that the sentence does not say, each once, with what uses the rest.
+
+    Amounts stand in the texts of constraints; the constraint that the sentence is about adds only
+    the workloads that use the capacity.
+    """
+    lines: list[str] = []
+    said = {sentence.rstrip(".")}
+    for blocker in blockers:
+        text = str(blocker["message"]).rstrip(".")
+        is_new = not any(text in known for known in said)
+        said.add(text)
+        holders = blocker.get("heldBy", [])
+        more = len(holders) - MAX_HOLDERS_LISTED
+        listed = ", ".join(holders[:MAX_HOLDERS_LISTED]) + (f" and {more} more" if more > 0 else "")
+        if is_new:
+            lines.append(wrapped(text, "  - "))
+        if holders and f"    In use by {listed}" not in lines:
+            lines.append(wrapped(f"In use by {listed}", "    "))
+    return "\n".join(["Constraints:", *lines]) if lines else ""
 
 
 def failed_pods(explanation: Object, *, with_last_lines: bool = True) -> str:

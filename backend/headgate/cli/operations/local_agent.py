@@ -16,7 +16,8 @@ from headgate.cli.options import DEFAULT_NAMESPACE
 from headgate.cli.replay.arrivals import Object, named
 from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient
-from headgate.client.transport import ServerProblem, find_connection
+from headgate.client.contexts import find_connection
+from headgate.client.transport import ServerProblem
 from headgate.executor.substrate import NodeDescription
 from headgate.executor.substrates.agent.host import HostSettings
 from headgate.executor.substrates.agent.inventory import (

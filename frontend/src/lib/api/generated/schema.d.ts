@@ -4019,6 +4019,7 @@ export interface components {
             since?: components["schemas"]["AsOf"] | null;
             blockers: components["schemas"]["BlockerView"][];
             wouldUnblock: string[];
+            remedies?: components["schemas"]["RemedyView"][];
             position?: components["schemas"]["QueuePosition"] | null;
             /** @default 0 */
             attempts?: number;
@@ -4125,6 +4126,7 @@ export interface components {
             blockers?: components["schemas"]["BlockerView"][];
             deciding?: number | null;
             wouldUnblock?: string[];
+            remedies?: components["schemas"]["RemedyView"][];
         };
         /** FragmentationHistory */
         FragmentationHistory: {
@@ -5546,6 +5548,14 @@ export interface components {
              */
             position: number;
             nodes: components["schemas"]["RegistrationOutcome"][];
+        };
+        /** RemedyView */
+        RemedyView: {
+            code: string;
+            arguments: {
+                [key: string]: unknown;
+            };
+            text: string;
         };
         /** RendezvousView */
         RendezvousView: {
