@@ -17,7 +17,7 @@ COPY pyproject.toml uv.lock README.md ./
 RUN uv sync --frozen --no-dev --extra server --no-install-project
 
 FROM dependencies AS documentation
-RUN uv sync --frozen --extra server --no-install-project
+RUN uv sync --frozen --no-dev --group docs --extra server --no-install-project
 COPY backend/ backend/
 COPY docs/ docs/
 COPY tests/ tests/

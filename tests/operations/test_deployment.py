@@ -123,23 +123,17 @@ def _take(instruction: str, built: Path) -> None:
             to = built / target if source.endswith("/") or target != "./" else built / source
             to.parent.mkdir(parents=True, exist_ok=True)
             if here.is_dir():
-                shutil.copytree(
-                    here,
-                    to,
-                    dirs_exist_ok=True,
-                    ignore=shutil.ignore_patterns("__pycache__", "_build"),
-                )
+                shutil.copytree(here, to, dirs_exist_ok=True, ignore=NOT_COPIED)
             else:
                 shutil.copy(here, to)
     elif word == "RUN":
         path = f"{BIN}:{os.environ['PATH']}"
-        environment = {
-            "PATH": path,
-            "PYTHONPATH": str(built / "backend"),
-            "HOME": os.environ["HOME"],
-        }
-        environment |= {"UV_PYTHON": sys.executable, "UV_PYTHON_DOWNLOADS": "never"}
+        own = {"PATH": path, "PYTHONPATH": str(built / "backend"), "UV_PYTHON": sys.executable}
         done = subprocess.run(
-            ["bash", "-euc", rest], cwd=built, env=environment, capture_output=True, check=False
+            ["bash", "-euc", rest],
+            cwd=built,
+            env=os.environ | own,
+            capture_output=True,
+            check=False,
         )
         assert done.returncode == 0, f"{rest}\n{done.stderr.decode()}"

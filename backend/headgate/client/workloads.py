@@ -38,8 +38,8 @@ Found = TypeVar("Found")
 class WorkloadView(msgspec.Struct, frozen=True, kw_only=True):
     """A workload at a position of the log; `manifest` is the whole object.
 
-    `reason` is the code of the pending reason and `sentence` its text, both empty where it is not
-    pending.
+    `reason` is the code of the recorded pending reason and `sentence` its text, both empty where
+    none is recorded; `Headgate.explain` computes it.
     """
 
     namespace: str

@@ -1,0 +1,72 @@
+"""Programs submit, wait, follow and simulate by typed objects, with and without an event loop."""
+
+import asyncio
+
+import pytest
+
+import headgate.client
+from headgate.client import (
+    AsyncHeadgate,
+    Connection,
+    Headgate,
+    ServerProblem,
+    WaitTimeout,
+    manifest_of,
+)
+from tests.cli.conftest import application, connection
+
+__all__ = ["application", "connection"]
+
+
+def test_the_package_gives_all_that_it_names_and_nothing_else() -> None:
+    assert all(getattr(headgate.client, name) is not None for name in headgate.client.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Anything'"):
+        _ = headgate.client.Anything
+
+
+def test_a_submitted_workload_says_why_it_is_pending(connection: Connection) -> None:
+    asked = manifest_of(["true"], queue="none", name="pending", requests={"cpu": 1}, priority=7)
+    with Headgate(connection) as client:
+        found = client.submit(asked)
+        assert (found.namespace, found.name, found.is_finished) == ("default", "pending", False)
+        assert "LocalQueue none does not exist" in client.explain("default", "pending")["sentence"]
+        assert found.manifest["spec"]["priority"] == 7
+        assert [each.name for each in client.list("default")] == ["pending"]
+
+        with pytest.raises(WaitTimeout) as late:
+            client.wait("default", "pending", "Running", timeout_seconds=0.0)
+        assert late.value.workload.phase == found.phase
+
+        assert client.act("default", "pending", "cancel", reason="a test").is_finished
+        assert client.wait("default", "pending", "Running").phase == "Cancelled"
+
+
+def test_a_simulation_tells_what_would_become_of_each_workload(connection: Connection) -> None:
+    with Headgate(connection) as client:
+        result = client.simulate(manifest_of(["true"], queue="none", name="simulated"))
+        (found,) = result.workloads
+        assert (found.workload, found.code) == ("default/simulated", "QueueMissing")
+        assert (result.starts, result.evictions) == (0, 0)
+        with pytest.raises(ServerProblem, match="simulated"):
+            client.get("default", "simulated")
+
+
+def test_an_event_loop_goes_on_while_workloads_are_waited_for(connection: Connection) -> None:
+    async def program() -> tuple[list[str], list[str]]:
+        async with AsyncHeadgate(connection) as client:
+            submitted = await client.submit(manifest_of(["true"], queue="none", name="awaited"))
+            waiting = asyncio.create_task(client.wait("default", "awaited"))
+            seen = []
+            async for event in client.stream(submitted.position - 1):
+                seen.append(event.type)
+                if event.type == "workload.submitted":
+                    await client.act("default", "awaited", "cancel", reason="a test")
+                if event.type == "workload.finished":
+                    break
+            ended = await waiting
+            return seen, [ended.phase, *[each.name async for each in client.list("default")]]
+
+    seen, ended = asyncio.run(program())
+    assert (seen[0], seen[-1]) == ("workload.submitted", "workload.finished")
+    assert ended[0] == "Cancelled"
+    assert "awaited" in ended
