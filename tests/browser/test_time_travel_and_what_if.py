@@ -31,9 +31,7 @@ def work(headgate: Up) -> Iterator[None]:
         client.submit_batch([workload(HOLDER, gpus=3)])
         wait_for(client, f"{NAMESPACE}/{HOLDER}", goal_of("condition=Admitted"), 30)
         client.submit_batch([workload(GANG, gpus=8)])
-        yield
-        for name in (HOLDER, GANG, SMALLER, LATER):
-            client.act(f"/v1/namespaces/{NAMESPACE}/workloads/{name}/cancel", {"reason": "done"})
+    yield
 
 
 def _bar(screen: Screen) -> Locator:
