@@ -1,7 +1,6 @@
 """Time travel and what-if simulation in a real browser."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
@@ -25,13 +24,12 @@ PAGES = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def work(headgate: Up) -> Iterator[None]:
+def work(headgate: Up) -> None:
     """A workload uses three GPUs of a host, so that a gang of four has to wait."""
     with client_of(headgate) as client:
         client.submit_batch([workload(HOLDER, gpus=3)])
         wait_for(client, f"{NAMESPACE}/{HOLDER}", goal_of("condition=Admitted"), 30)
         client.submit_batch([workload(GANG, gpus=8)])
-    yield
 
 
 def _bar(screen: Screen) -> Locator:
