@@ -53,6 +53,23 @@ def test_all_pods_come_back_when_the_preemptor_has_ended() -> None:
     assert findings_of(world.history) == []
 
 
+def test_workers_leave_without_their_leader_and_come_back() -> None:
+    """The degraded mode of KEP-5710: 1 + 4 pods run as 1 + 2, and as 1 + 4 again."""
+    world = a_queue(5)
+    leader = PodSet(name="leader", scheduling=Scheduling(requests={"gpu": 1}))
+    key = world.submit_pod_sets("ring", "q", leader, single("workers"))
+    world.settle()
+    high = world.submit("high", "q", {"gpu": 2}, priority=5)
+    world.settle()
+    world.give_up_pods(key)
+    world.settle()
+    assert high in world.admitted()
+    assert counts(world, key) == {"leader": 1, "workers": 2}
+    world.finish(high)
+    assert grown(world.settle()) == {key: {"workers": 2}}
+    assert counts(world, key) == {"leader": 1, "workers": 4}
+
+
 def test_a_workload_that_lacks_pods_says_what_it_waits_for() -> None:
     world, low = shrunk()
     found = explanation_of(world.cluster_state, world[low], world.at)
