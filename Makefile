@@ -108,9 +108,11 @@ types: $(READY)
 imports: $(READY)
 	@$(BIN)/lint-imports --no-logo
 
+# A test builds it too; the one that comes second waits, and finds it up to date.
 .PHONY: documentation
 documentation: $(READY)
-	@$(DOCUMENTATION) -b html docs docs/_build/html
+	@mkdir -p docs/_build
+	@flock docs/_build/lock $(DOCUMENTATION) -b html docs docs/_build/html
 
 .PHONY: page-check
 page-check: $(READY)

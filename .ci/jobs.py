@@ -52,7 +52,8 @@ def main(arguments: list[str]) -> int:
             Job("interface", make("interface")),
             Job("tests", pytest, live=True),
         ],
-        [check("lint"), check("types"), check("imports"), check("documentation")],
+        # The documentation first, as a test installs it.
+        [check("documentation"), check("lint"), check("types"), check("imports")],
         [check("page-check")],
     )
     with ThreadPoolExecutor(len(lanes)) as pool:

@@ -37,7 +37,9 @@ def move_script(app: Sphinx, failure: Exception | None) -> None:
     for page in output.rglob("*.html"):
         steps = "../" * (len(page.relative_to(output).parts) - 1)
         script = f'<script src="{steps}_static/theme.js"></script>'
-        page.write_text(INLINE_SCRIPT.sub(script, page.read_text()))
+        text = page.read_text()
+        if (moved := INLINE_SCRIPT.sub(script, text)) != text:
+            page.write_text(moved)
 
 
 def setup(app: Sphinx) -> None:
