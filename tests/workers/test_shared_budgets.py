@@ -11,8 +11,14 @@ from headgate.application.ports import Appended, AppendUnit, PartitionSession, V
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.events import WorkloadFinished, WorkloadStopped, WorkloadSubmitted
+from headgate.domain.workloads.events import (
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadStopped,
+    WorkloadSubmitted,
+)
 from headgate.domain.workloads.predicates import is_evicting
 from tests.contracts.adapters import Adapters
 from tests.workers.cluster import NAMESPACE, StreamEvent, cluster, folded, record, submitted
@@ -142,6 +148,32 @@ def test_a_budget_that_selects_others_keeps_decisions_independent(adapters: Adap
 
     assert len(evicting(adapters)) == 2
     assert isinstance(between.verdicts[0], Appended)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "loss"),
+    [
+        (
+            {"max_unavailable": 1},
+            WorkloadEvicted(eviction="e", reason="PodsReadyTimeout", message=""),
+        ),
+        ({"min_available": 1}, WorkloadFinished(reason="Succeeded")),
+    ],
+    ids=["evicted", "ended"],
+)
+def test_a_loss_elsewhere_makes_stale_what_was_planned_with_the_allowance(
+    adapters: Adapters, bounds: dict[str, int], loss: DomainEvent
+) -> None:
+    two_full_partitions(adapters, budget(**bounds))
+    worker = Worker(adapters, "two")
+    lose = lambda: record(adapters.log, (f"workload/{NAMESPACE}/low-cpu", loss))  # noqa: E731
+    between = Interleaved(adapters.partitions, lose)
+    worker.scheduler = dataclasses.replace(worker.scheduler, partitions=between)
+
+    worker.turn(GPU)
+
+    assert not isinstance(between.verdicts[0], Appended)
+    assert f"{NAMESPACE}/low-gpu" not in evicting(adapters)
 
 
 def test_a_victim_that_runs_again_lets_the_other_partition_preempt(adapters: Adapters) -> None:

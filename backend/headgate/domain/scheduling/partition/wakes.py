@@ -23,6 +23,7 @@ from headgate.domain.workloads.events import (
     WorkloadDeactivated,
     WorkloadDeleted,
     WorkloadDeletionRequested,
+    WorkloadEvicted,
     WorkloadFinished,
     WorkloadHeld,
     WorkloadQuotaReserved,
@@ -35,6 +36,7 @@ from headgate.domain.workloads.preemption_events import (
     PreemptionGateClosed,
     ProtectionChanged,
     WorkloadGrown,
+    WorkloadPodsEvicted,
     WorkloadPriorityChanged,
     WorkloadShrunk,
 )
@@ -82,6 +84,9 @@ ALLOWANCE_EVENTS = (
 )
 """Events after which a DisruptionBudget may allow more: what it counts is healthy again or gone."""
 
+SPENDING_EVENTS = (WorkloadEvicted, WorkloadPodsEvicted, WorkloadFinished)
+"""Events after which a DisruptionBudget may allow less, with or without a round."""
+
 
 def wakes_of(
     cluster_state: ClusterState, stream: str, event: DomainEvent
@@ -94,7 +99,8 @@ def wakes_of(
     claims with other capabilities. Where admission is blocked until
     pods are ready, so do events that block or unblock it. A round with a victim that a
     DisruptionBudget watches makes stale what other partitions have planned with its allowance, and
-    the partitions that share it are woken where it can have grown (ADR 0027).
+    so do the other evictions and the ends of what it watches; the partitions that share it are
+    woken where it can have grown (ADR 0027).
     """
     kind, key = kind_and_key(stream)
     if kind == "round":
@@ -114,11 +120,16 @@ def wakes_of(
     woken = {_of_workload(cluster_state, key, event): None}
     if isinstance(event, WorkloadSpecChanged):
         woken.update(_moved_to(cluster_state, key, event))
-    if cluster_state.layout.of_budgeted_namespace and isinstance(event, ALLOWANCE_EVENTS):
-        woken.update(_sharing_budgets(cluster_state, key))
+    spends = False
+    if cluster_state.layout.of_budgeted_namespace and isinstance(
+        event, (*ALLOWANCE_EVENTS, *SPENDING_EVENTS)
+    ):
+        shared = _sharing_budgets(cluster_state, key)
+        woken.update(shared)
+        spends = bool(shared) and isinstance(event, SPENDING_EVENTS)
     if cluster_state.layout.has_terminating and isinstance(event, RELEASE_EVENTS):
         woken[INSTALLATION] = None
-    return tuple(woken), type(event) in GUARD_EVENTS
+    return tuple(woken), spends or type(event) in GUARD_EVENTS
 
 
 def _may_change_eligibility(cluster_state: ClusterState, key: str, event: ExecutorClaimed) -> bool:
