@@ -1,7 +1,7 @@
 """A simulated cluster: its own clock, submitters, an executor, workers, and what goes wrong."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from random import Random
 from typing import Any
@@ -86,6 +86,8 @@ class Cluster:
         self.nudges: list[str] = []
         self.backup: dict[str, Any] | None = None
         self.faults = Counter[str]()
+        self.interferences: Sequence[Callable[[Cluster], None]] = ()
+        self._interfering = Random(seed)
 
     def record(self, *facts: tuple[str, DomainEvent]) -> None:
         """Facts from outside, as a command handler appends them; nothing on a full disk."""
@@ -282,8 +284,15 @@ class Cluster:
             self._turn(self.chance.randrange(len(self.workers)), key)
 
     def _decide_elsewhere(self, key: str) -> None:
-        """Another worker decides on other partitions while a plan for this one is not written."""
+        """What happens while a plan for a partition is not written.
+
+        Another worker decides on other partitions, and half the time users, admins or executors
+        change what the plan stands on.
+        """
         self.contended += 1
+        if self.interferences and self._interfering.random() < HALF:
+            self.faults["interferences"] += 1
+            self._interfering.choice(self.interferences)(self)
         other, active = (self.active + 1) % len(self.workers), self.active
         for row in self.partitions.rows():
             if row.key != key:

@@ -86,12 +86,17 @@ class SimulatedDay:
 
 
 def run_day(seed: int, steps: int = 250) -> SimulatedDay:
-    """One simulated day; any broken rule is an AssertionError."""
+    """One simulated day; any broken rule is an AssertionError.
+
+    On days of odd seeds what a plan stands on changes before the plan is written.
+    """
     cluster = Cluster(seed)
     install(cluster)
     share_budget(cluster)
     cluster.partitions.rate = cluster.chance.choice([0.0, 0.05, 0.2])
     cluster.partitions.interleaved = 0.3
+    if seed % 2:
+        cluster.interferences = INTERFERENCES
     for _ in range(steps):
         faulty_step(cluster)
     cluster.partitions.rate = 0.0
@@ -281,3 +286,7 @@ def _never_fits(cluster: Cluster, workload: Workload) -> bool:
     """Whether the recorded reason says that it is larger than its queue can ever be."""
     found = recorded_reason(cluster.witness.cluster_state, workload, cluster.now)
     return found is not None and found.is_unschedulable
+
+
+INTERFERENCES = (Cluster.disturb, Cluster.execute, _report, _order_a_node, _stop_a_queue)
+"""What users, admins and executors may do between a plan and its commit."""
