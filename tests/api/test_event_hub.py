@@ -7,7 +7,12 @@ from contextlib import aclosing
 
 import pytest
 
-from headgate.application.event_hub import WATCHERS_AT_ONCE, EventHub, EventSubscription
+from headgate.application.event_hub import (
+    MAX_READING,
+    WATCHERS_AT_ONCE,
+    EventHub,
+    EventSubscription,
+)
 from headgate.bootstrap import Platform
 from headgate.domain.recorded_event import RecordedEvent
 from tests.api.callers import Api, workload
@@ -169,3 +174,43 @@ def test_watchers_go_on_a_few_at_a_time(platform: Platform, recorded: list[Recor
         assert max(Counter(told).values()) <= WATCHERS_AT_ONCE
 
     asyncio.run(scenario())
+
+
+def test_streams_far_behind_share_pages_and_read_few_at_a_time(
+    platform: Platform, recorded: list[RecordedEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.application.event_hub.PAGE", 4)
+    monkeypatch.setattr("headgate.application.event_hub.MAX_KEPT", 1)
+    reads: list[int] = []
+    reading, most = 0, 0
+    usual = platform.event_log.read
+
+    def read(after: int, *, limit: int) -> list[RecordedEvent]:
+        nonlocal reading, most
+        reading += 1
+        reads.append(after)
+        most = max(most, reading)
+        found = usual(after, limit=limit)
+        reading -= 1
+        return found
+
+    async def resumed(hub: EventHub, after: int) -> int:
+        count = 0
+        async with aclosing(hub.watch(EventSubscription(), after, _always)) as chunks:
+            while count < len(recorded) - after:
+                told = await _next(chunks)
+                assert told.count(b"event: fact") <= 4
+                count += told.count(b"event: fact")
+        return count
+
+    async def scenario() -> None:
+        hub = EventHub(platform.event_log)
+        hub.publish(recorded)
+        assert await asyncio.gather(*(resumed(hub, 0) for _ in range(40))) == [12] * 40
+        assert await asyncio.gather(*(resumed(hub, 1) for _ in range(10))) == [11] * 10
+
+    monkeypatch.setattr(type(platform.event_log), "read", lambda _, *args, **kw: read(*args, **kw))
+    asyncio.run(scenario())
+    assert most <= MAX_READING
+    # The first page by as many as read at once, the others once; and what is left of a page.
+    assert len(reads) <= 3 * MAX_READING + 10

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,7 +86,12 @@ SECONDS_BETWEEN_HEARTBEATS = 15.0
 SECONDS_BETWEEN_CHECKS = 5.0
 MAX_KEPT = 8_192
 MAX_RESUMED = 50_000
-PAGE = 2_000
+PAGE = 250
+"""Events that are read for a stream at once; each has as much in memory at most."""
+MAX_READING = 4
+"""Streams far behind that read a page of the log at the same time; others wait for their turn."""
+MAX_PAGES = 32
+"""Pages kept for streams that come by the same positions, such as after a restart."""
 
 
 class EventSubscription(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +151,8 @@ class EventHub:
         self._turns = asyncio.Semaphore(WATCHERS_AT_ONCE)
         self._flush: asyncio.TimerHandle | None = None
         self._closed = False
+        self._reading = asyncio.Semaphore(MAX_READING)
+        self._pages: OrderedDict[int, list[Frame]] = OrderedDict()
         self._rewinds = 0
         self.position = 0
         self.watchers = 0
@@ -157,6 +164,7 @@ class EventHub:
     def rewind(self, position: int) -> None:
         """Drops every frame, as the log has lost events; all watchers are told to read anew."""
         self._frames.clear()
+        self._pages.clear()
         self._rewinds += 1
         self.position = position
         self._wake()
@@ -203,13 +211,33 @@ class EventHub:
             cursor = self.position
             yield _reset(cursor)
         while cursor < self._oldest and not self._closed:
-            page = await asyncio.to_thread(self._log.read, cursor, limit=PAGE)
-            if not page:
+            async with self._reading:
+                frames = await self._page_after(cursor)
+                chunk = self._joined(frames, wanted)
+            if not frames:
                 break
-            cursor = page[-1].position
-            yield self._joined([frame_of(recorded) for recorded in page], wanted)
+            cursor = frames[-1].recorded.position
+            del frames
+            yield chunk
         async for chunk in self._live(wanted, cursor, rewinds):
             yield chunk
+
+    async def _page_after(self, cursor: int) -> list[Frame]:
+        """The frames after a position up to the end of its page; whole pages are kept for others.
+
+        Pages begin at multiples of `PAGE`, so that streams that began anywhere meet.
+        """
+        if cursor in self._pages:
+            self._pages.move_to_end(cursor)
+            return self._pages[cursor]
+        limit, rewinds = PAGE - cursor % PAGE, self._rewinds
+        read = await asyncio.to_thread(self._log.read, cursor, limit=limit)
+        frames = [frame_of(recorded) for recorded in read]
+        if len(frames) == PAGE and rewinds == self._rewinds:
+            self._pages[cursor] = frames
+            while len(self._pages) > MAX_PAGES:
+                self._pages.popitem(last=False)
+        return frames
 
     async def _is_in_log(self, position: int) -> bool:
         """Whether the log has a position, also if this process has not read it yet.
