@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from litestar import Request, Response
 
 from headgate.adapters.manifests.parse import parse
+from headgate.api.bounded_application import BEGUN_AT_ONCE, BoundedApplication
 from headgate.api.callers import CLIENT_GONE, while_connected
 from headgate.application.cooperative import (
     BoundedExecutor,
@@ -292,3 +293,30 @@ def test_long_work_ends_with_its_answer_while_the_client_stays() -> None:
         return (await while_connected(Request(scope, receive), work())).content
 
     assert asyncio.run(scenario()) == b"found"
+
+
+def test_health_checks_come_between_many_requests_that_begin_at_once() -> None:
+    """A crowd of new streams held them up for half a second."""
+    begun: list[str] = []
+
+    async def application(scope: Any, _receive: Any, _send: Any) -> None:
+        begun.append(scope["path"])
+
+    async def scenario() -> None:
+        bounded = BoundedApplication(application, max_requests=1_000)
+
+        def ask(path: str) -> asyncio.Task[None]:
+            scope = {"type": "http", "path": path, "method": "GET"}
+            return asyncio.create_task(bounded(scope, _nothing, _nothing))
+
+        crowd = [ask("/v1/stream") for _ in range(200)]
+        health = ask("/healthz")
+        await asyncio.gather(*crowd, health)
+
+    asyncio.run(scenario())
+    assert begun.index("/healthz") <= BEGUN_AT_ONCE
+    assert len(begun) == 201
+
+
+async def _nothing(*_: object) -> None:
+    """Neither receives nor sends."""

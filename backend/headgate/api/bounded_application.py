@@ -24,6 +24,8 @@ SWITCH_SECONDS = 0.001
 """So long a thread that computes keeps the interpreter while the event loop waits for it."""
 REQUEST_TIMEOUT = 408
 ALWAYS_ANSWERED = ("/healthz", "/readyz")
+BEGUN_AT_ONCE = 4
+"""Requests that begin in one turn of the event loop, so that health checks come between many."""
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -42,6 +44,7 @@ class BoundedApplication:
         self._app = app
         self._max_requests = max_requests
         self._in_progress = 0
+        self._begins = asyncio.Semaphore(BEGUN_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request, or answers that there are too many."""
@@ -53,6 +56,8 @@ class BoundedApplication:
             return
         self._in_progress += 1
         try:
+            async with self._begins:
+                await asyncio.sleep(0)
             await self._app(scope, _timed(receive, _body_seconds(scope["path"])), send)
         finally:
             self._in_progress -= 1
