@@ -200,6 +200,23 @@ def test_a_pod_that_needs_what_ray_has_not_is_refused(
     assert "volumes.emptyDir" in report.message
 
 
+def test_what_ray_still_has_of_ended_pods_is_no_use_by_others(
+    ray_double: RayDouble, cluster: RayCluster, core: ExecutorCore
+) -> None:
+    """Until the driver of their job ends, as other ranks may run on."""
+    template = shell("test $RANK = 0 || sleep 60")
+    template["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    core.replace_assignments(5, "log-1", [assignment_of(template, pods=2)])
+    until(cluster, core, lambda: len(told(core, "finished")) == 1)
+    ray_double.use = "2.0/16.0 CPU"
+    (first, _) = cluster.nodes()
+    assert first.used_by_others is not None
+    assert first.used_by_others["cpu"] == "0m"
+    ray_double.use = "3.0/16.0 CPU"
+    (first, _) = cluster.nodes()
+    assert first.used_by_others == {"cpu": "1000m", "memory": "0"}
+
+
 def test_a_job_is_forgotten_with_its_last_pod(
     ray_double: RayDouble, cluster: RayCluster, core: ExecutorCore, tmp_path: Path
 ) -> None:

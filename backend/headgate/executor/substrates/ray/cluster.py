@@ -196,7 +196,9 @@ class RayCluster:
             self._files.look_at_nodes()
         own: dict[str, Requests] = {}
         for run in self._runs.values():
-            if not run.is_over:
+            row = self._files.rows.get(run.job.plan.name) if run.job is not None else None
+            # Ray has what ended pods had for as long as their job lives.
+            if not run.is_over or (row is not None and not row.is_final):
                 found = own.setdefault(run.observed.node, {})
                 for resource, amount in run.context.requests.items():
                     found[resource] = found.get(resource, 0) + amount

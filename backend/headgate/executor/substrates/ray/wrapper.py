@@ -81,6 +81,8 @@ def run_ranks(ray: Any, job: Object) -> None:
                 ray.get(each)
             except Exception as error:  # noqa: BLE001 - whatever ended the actor
                 _note_lost_rank(ray, job["directory"], run, error)
+            # What the rank had is free for others; the driver lives as long as any rank.
+            ray.kill(actors[run["name"]])
 
 
 def give_orders(ray: Any, orders: list[Object]) -> None:
