@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { formatAmount, formatAmountOf, formatShare, shareOf, shortResource } from "./amounts";
+import { byResource, formatAmount, formatAmountOf, formatShare, shareOf, shortResource } from "./amounts";
 
 describe("amounts", () => {
   test("cpu is shown in cores, to the millicore while it is small", () => {
@@ -13,13 +13,27 @@ describe("amounts", () => {
     expect(formatAmount("memory", 64 * 1024 ** 3)).toBe("64 GiB");
     expect(formatAmount("memory", 1536)).toBe("1.5 KiB");
     expect(formatAmount("hugepages-2Mi", 0)).toBe("0 B");
+    expect(formatAmount("memory", -1536)).toBe("-1.5 KiB");
+  });
+
+  test("amounts beside each other have one unit", () => {
+    const whole = 4.6 * 1024 ** 4;
+    expect(formatAmount("memory", 2.5 * 1024 ** 4, whole)).toBe("2.5 TiB");
+    expect(formatAmountOf("memory", 512 * 1024 ** 3, whole)).toBe("0.5 TiB memory");
+    expect(formatAmount("memory", 0, whole)).toBe("0 TiB");
+    expect(formatAmount("cpu", 500, 64_000)).toBe("0.5");
   });
 
   test("devices are counted in pieces under their everyday name", () => {
     expect(formatAmountOf("nvidia.com/gpu", 8)).toBe("8 GPU");
-    expect(formatAmountOf("cpu", 1000)).toBe("1 core");
+    expect(formatAmountOf("cpu", 1000)).toBe("1 CPU");
     expect(shortResource("example.com/tpu-v5")).toBe("tpu-v5");
   });
+});
+
+test("GPUs are read before CPU, and CPU before memory", () => {
+  const given = ["pods", "memory", "cpu", "nvidia.com/gpu"];
+  expect(given.sort(byResource)).toEqual(["nvidia.com/gpu", "cpu", "memory", "pods"]);
 });
 
 describe("shares", () => {

@@ -5,17 +5,16 @@ const BYTE_RESOURCES = new Set(["memory", "ephemeral-storage", "storage"]);
 const decimal = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const fine = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
-/** The amount with its unit, from the API's base units (millicores, bytes, pieces). */
-export function formatAmount(resource: string, amount: number): string {
+/** The amount with its unit, from the API's base units (millicores, bytes, pieces); beside another one in the unit of that. */
+export function formatAmount(resource: string, amount: number, beside = amount): string {
   if (resource === "cpu") return Math.abs(amount) < 10_000 ? fine.format(amount / 1000) : decimal.format(amount / 1000);
-  if (isBytes(resource)) return formatBytes(amount);
+  if (isBytes(resource)) return formatBytes(amount, beside);
   return decimal.format(amount);
 }
 
-/** The amount together with what it is of: "8 GPU", "1.5 cores", "64 GiB memory". */
-export function formatAmountOf(resource: string, amount: number): string {
-  const figure = formatAmount(resource, amount);
-  if (resource === "cpu") return `${figure} ${amount === 1000 ? "core" : "cores"}`;
+/** The amount together with what it is of: "8 GPU", "1.5 CPU", "64 GiB memory". */
+export function formatAmountOf(resource: string, amount: number, beside = amount): string {
+  const figure = formatAmount(resource, amount, beside);
   return `${figure} ${shortResource(resource)}`;
 }
 
@@ -24,6 +23,16 @@ export function shortResource(resource: string): string {
   if (resource === "cpu") return "CPU";
   const last = resource.slice(resource.lastIndexOf("/") + 1);
   return last === "gpu" ? "GPU" : last;
+}
+
+/** The order in which resources are read: GPUs and other devices, CPU, memory, the rest. */
+export function byResource(left: string, right: string): number {
+  return rank(left) - rank(right) || left.localeCompare(right);
+}
+
+function rank(resource: string): number {
+  if (resource.includes("/")) return 0;
+  return resource === "cpu" ? 1 : resource === "memory" ? 2 : 3;
 }
 
 /** How much of the whole, from 0 to 1; nothing of nothing is 0. */
@@ -44,12 +53,12 @@ function isBytes(resource: string): boolean {
   return BYTE_RESOURCES.has(resource) || resource.startsWith("hugepages-");
 }
 
-function formatBytes(bytes: number): string {
-  let scaled = Math.abs(bytes);
+function formatBytes(bytes: number, beside: number): string {
+  let largest = Math.abs(beside);
   let unit = 0;
-  while (scaled >= 1024 && unit < BYTE_UNITS.length - 1) {
-    scaled /= 1024;
+  while (largest >= 1024 && unit < BYTE_UNITS.length - 1) {
+    largest /= 1024;
     unit += 1;
   }
-  return `${bytes < 0 ? "-" : ""}${decimal.format(scaled)} ${BYTE_UNITS[unit] ?? "B"}`;
+  return `${decimal.format(bytes / 1024 ** unit)} ${BYTE_UNITS[unit] ?? "B"}`;
 }

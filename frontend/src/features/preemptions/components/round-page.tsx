@@ -126,9 +126,9 @@ function Figures({ round }: { round: Round }) {
             <th scope="row">
               {line.clusterQueue} <span className={styles.soft}>{line.flavor}</span>
             </th>
-            <td className="number">{formatAmountOf(line.resource, line.used)}</td>
+            <td className="number">{formatAmountOf(line.resource, line.used, line.nominal)}</td>
             <td className="number">{formatAmountOf(line.resource, line.nominal)}</td>
-            <td className="number">{line.wanted ? formatAmountOf(line.resource, line.wanted) : "—"}</td>
+            <td className="number">{line.wanted ? formatAmountOf(line.resource, line.wanted, line.nominal) : "—"}</td>
           </tr>
         ))}
       </PlainTable>

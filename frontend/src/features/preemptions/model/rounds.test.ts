@@ -56,7 +56,7 @@ test("a completed round says how long the preemptor waited", () => {
 });
 
 test("what is freed is summed by flavor and resource, devices first", () => {
-  expect(freedWords(ROUND.victims)).toBe("8 GPU of a100, 4 cores of a100");
+  expect(freedWords(ROUND.victims)).toBe("8 GPU of a100, 4 CPU of a100");
 });
 
 test("lost work counts pieces times hours", () => {
@@ -78,5 +78,5 @@ test("a victim says where it stands", () => {
 });
 
 test("lost work is told in hours of what people look for", () => {
-  expect(lostWords(ROUND.victims)).toBe("4.0 GPU-hours, 2.0 core-hours");
+  expect(lostWords(ROUND.victims)).toBe("4.0 GPU-hours, 2.0 CPU-hours");
 });

@@ -1,6 +1,6 @@
 // A preemption round in words and numbers.
 import type { Round, RoundVictim } from "@/lib/api/types";
-import { formatAmountOf } from "@/lib/format/amounts";
+import { byResource, formatAmountOf } from "@/lib/format/amounts";
 import { formatDuration, secondsBetween } from "@/lib/format/times";
 
 const LOSSES: Record<string, string> = {
@@ -37,14 +37,9 @@ export function freedWords(victims: RoundVictim[]): string {
     for (const [key, amount] of Object.entries(victim.freed)) sums.set(key, (sums.get(key) ?? 0) + amount);
   }
   return [...sums]
-    .sort(([left], [right]) => Number(isDevice(right)) - Number(isDevice(left)))
+    .sort(([left], [right]) => byResource(resourceOf(left), resourceOf(right)))
     .map(([key, amount]) => amountOfFlavor(key, amount))
     .join(", ");
-}
-
-// `flavor/vendor.example/device`: devices are what people look for first.
-function isDevice(key: string): boolean {
-  return key.split("/").length > 2;
 }
 
 /** `flavor/resource` with an amount: "4 GPU of a100". */
@@ -115,7 +110,7 @@ export function lostWords(victims: RoundVictim[]): string {
 }
 
 function hourWords(resource: string, hours: number): string {
-  if (resource === "cpu") return hours >= 100 ? `${(hours / 1000).toFixed(1)} core-hours` : "";
+  if (resource === "cpu") return hours >= 100 ? `${(hours / 1000).toFixed(1)} CPU-hours` : "";
   if (resource === "memory") return "";
   if (hours < 0.05) return "";
   const name = resource.includes("/") ? resource.slice(resource.indexOf("/") + 1).toUpperCase() : resource;

@@ -12,7 +12,7 @@ function queue(consumedResources?: Record<string, string>): LocalQueueObject {
 describe("what a LocalQueue has used of late", () => {
   it("is told with devices first and without memory", () => {
     const used = queue({ cpu: "350768052556n", memory: "3013074628421241672622n", "nvidia.com/gpu": "35076805247n" });
-    expect(consumedWords(used)).toBe("35.1 GPU, 350.8 cores");
+    expect(consumedWords(used)).toBe("35.1 GPU, 350.8 CPU");
   });
 
   it("is nothing without usage, and undefined where usage is not counted", () => {

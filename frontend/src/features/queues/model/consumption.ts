@@ -1,10 +1,10 @@
 // The recent usage of a LocalQueue (admission fair sharing).
 import type { LocalQueueObject } from "@/lib/api/types";
-import { formatAmountOf } from "@/lib/format/amounts";
+import { byResource, formatAmountOf } from "@/lib/format/amounts";
 
 const SUFFIXES: Record<string, number> = { n: 1e-9, u: 1e-6, m: 1e-3, "": 1 };
 
-/** Consumption in words, devices first, then cores; undefined where it is not counted. */
+/** Consumption in words, devices first, then CPU; undefined where it is not counted. */
 export function consumedWords(queue: LocalQueueObject | undefined): string | undefined {
   const consumed = queue?.status?.fairSharing?.admissionFairSharingStatus.consumedResources;
   if (consumed === undefined) return undefined;
@@ -12,7 +12,7 @@ export function consumedWords(queue: LocalQueueObject | undefined): string | und
   const words = telling
     .map(([resource, quantity]) => ({ resource, amount: baseUnits(resource, quantity) }))
     .filter(({ amount }) => amount > 0)
-    .sort((left, right) => Number(right.resource.includes("/")) - Number(left.resource.includes("/")))
+    .sort((left, right) => byResource(left.resource, right.resource))
     .map(({ resource, amount }) => formatAmountOf(resource, amount));
   return words.join(", ") || "nothing";
 }

@@ -29,7 +29,7 @@ export function piecesOf(line: QuotaLine): BarPieces {
 
 /** The line in words, by name where something is borrowed or lent. */
 export function wordsOf(line: QuotaLine): string {
-  const amount = (value: number) => formatAmount(line.resource, value);
+  const amount = (value: number) => formatAmount(line.resource, value, Math.max(line.used, line.nominal));
   const parts = [`${amount(line.used)} of ${amount(line.nominal)} used`];
   if (line.borrowed > 0) parts.push(`${amount(line.borrowed)} borrowed${named(line.borrowedFrom, "from", amount)}`);
   if (line.lent > 0) parts.push(`${amount(line.lent)} lent${named(line.lentTo, "to", amount)}`);

@@ -14,7 +14,7 @@ function point(at: string, used: Record<string, number>): UsagePoint {
 test("each resource has its own row, in units that people use", () => {
   const rows = usedOverTime([point("a", { cpu: 1500, memory: 3 * 2 ** 30 }), point("b", { cpu: 4000, memory: 0 })]);
   expect(rows.map(({ label, unit, bars }) => [label, unit, bars.map(({ count }) => count)])).toEqual([
-    ["CPU of plain", "cores", [1.5, 4]],
+    ["CPU of plain", "CPU", [1.5, 4]],
     ["memory of plain", "GiB", [3, 0]],
   ]);
 });

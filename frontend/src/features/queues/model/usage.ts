@@ -39,7 +39,7 @@ export function happenedOverTime(points: UsagePoint[]): UsedOverTime[] {
 }
 
 function unitOf(resource: string): string {
-  if (resource === "cpu") return "cores";
+  if (resource === "cpu") return "CPU";
   return BYTES.test(resource) ? "GiB" : shortResource(resource);
 }
 

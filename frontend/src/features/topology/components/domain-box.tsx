@@ -35,7 +35,7 @@ export function DomainBox(props: DomainBoxProps) {
           {domain.path.at(-1)}
         </Button>
         <span className={styles.figures}>
-          {formatAmount(resource, domain.free[resource] ?? 0)} of {formatAmount(resource, domain.allocatable[resource] ?? 0)} free
+          {formatAmount(resource, domain.free[resource] ?? 0, domain.allocatable[resource] ?? 0)} of {formatAmount(resource, domain.allocatable[resource] ?? 0)} free
         </span>
       </header>
       {close && <p className={styles.nearWords}>{nearWords(close)}</p>}
@@ -66,9 +66,10 @@ function HostCell({ domain, resource, colouring, legend, opened, near, onHost }:
   if (!host) return null;
   const used = (domain.used[resource] ?? 0) + (domain.others[resource] ?? 0);
   const state = host.cordoned ? ", cordoned" : host.ready ? "" : ", not ready";
-  const free = formatAmount(resource, domain.free[resource] ?? 0);
-  const whole = formatAmount(resource, domain.allocatable[resource] ?? 0);
-  const label = `${host.name}: ${formatAmount(resource, used)} of ${whole} ${shortResource(resource)} used, ${free} free${state}`;
+  const all = domain.allocatable[resource] ?? 0;
+  const free = formatAmount(resource, domain.free[resource] ?? 0, all);
+  const whole = formatAmount(resource, all);
+  const label = `${host.name}: ${formatAmount(resource, used, all)} of ${whole} ${shortResource(resource)} used, ${free} free${state}`;
   const othersShare = fillOf({ ...domain, used: {} }, resource);
   return (
     <button

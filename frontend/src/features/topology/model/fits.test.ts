@@ -22,7 +22,7 @@ test("a pod is written as the server reads it", () => {
   expect(podOf("memory", 8)).toBe("memory=8Gi");
   expect(podOf("nvidia.com/gpu", 1)).toBe("nvidia.com/gpu=1");
   expect(unitOf("memory")).toBe("GiB");
-  expect(unitOf("cpu")).toBe("cores");
+  expect(unitOf("cpu")).toBe("CPU");
 });
 
 test("a size is at least one, whatever was typed", () => {

@@ -19,7 +19,7 @@ export function sizeOf(text: string): number {
 /** The unit people count a resource in. */
 export function unitOf(resource: string): string {
   if (countsBytes(resource)) return "GiB";
-  return resource === "cpu" ? "cores" : resource;
+  return resource === "cpu" ? "CPU" : resource;
 }
 
 /** How much of the room lies outside the largest domain, and so is of no use to a gang that stays together. */

@@ -72,7 +72,7 @@ export function hostWorkloadWords({ pods, clusterQueue, priority }: HostWorkload
 
 /** What of one resource is used and free on a host; where it takes no pods, that is why nothing is free. */
 export function resourceWords(domain: TopologyDomain, resource: string): string {
-  const of = (amount: number | undefined) => formatAmount(resource, amount ?? 0);
+  const of = (amount: number | undefined) => formatAmount(resource, amount ?? 0, domain.allocatable[resource] ?? 0);
   const closed = domain.host && (domain.host.cordoned ? "cordoned" : domain.host.ready ? "" : "not ready");
   const used = `${of(domain.used[resource])} used, ${of(domain.others[resource])} by others`;
   const whole = of(domain.allocatable[resource]);

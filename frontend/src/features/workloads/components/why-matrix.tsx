@@ -68,7 +68,7 @@ function scopeOf(blocker: Blocker): string {
 
 function figure(blocker: Blocker, amount: number | null | undefined): string {
   if (amount === null || amount === undefined) return "—";
-  return formatAmount(blocker.resource ?? "", amount);
+  return formatAmount(blocker.resource ?? "", amount, Math.max(blocker.need ?? 0, blocker.have ?? 0, blocker.shortBy ?? 0));
 }
 
 const SHOWN_HOLDERS = 4;
