@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from headgate.cli.commands.submit import with_command
+from headgate.cli.options import directory_of, with_image
 from headgate.executor.substrate import CannotStart, SessionPlan
 from headgate.executor.substrates.agent.host import AgentHost, HostSettings
 from headgate.executor.substrates.agent.inventory import NodeSettings
@@ -184,6 +186,16 @@ def test_command_and_arguments_follow_the_rules_of_kubernetes(
     found = read_template(plan, PodRules(allow_root=True), Path("/volumes"), {}, image)
     assert (found.command, found.working_directory) == (command, directory)
     assert found.environment["PATH"] == "/tools:/bin"
+
+
+def test_run_begins_in_the_directory_of_an_image_unless_told_another() -> None:
+    for chdir, expected in (("", None), ("/data", "/data")):
+        pods: Any = {"template": {"spec": {"containers": [{}]}}}
+        manifest: dict[str, Any] = {"spec": {"podSets": [pods]}}
+        made = with_command(manifest, ["ls"], {}, directory_of(None, chdir, NAME))
+        made = with_image(made, NAME)
+        (container,) = made["spec"]["podSets"][0]["template"]["spec"]["containers"]
+        assert (container["image"], container.get("workingDir")) == (NAME, expected)
 
 
 @pytest.fixture

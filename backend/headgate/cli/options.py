@@ -270,15 +270,22 @@ Upload = Annotated[
 ]
 
 
-def directory_of(upload: Path | None, chdir: str) -> str:
-    """Returns the working directory on the hosts; empty for that of an upload."""
+def directory_of(upload: Path | None, chdir: str, image: str = "") -> str:
+    """Returns the working directory on the hosts; empty for that of an upload or image."""
     if upload is not None and chdir:
         raise CommandFailed(
             "specify --upload or --chdir, not both",
             code=ExitCode.USAGE,
             remedy="Pods begin in the uploaded directory; change into one below it in the command.",
         )
-    return "" if upload is not None else chdir or str(Path.cwd())
+    return "" if upload is not None else chdir or ("" if image else str(Path.cwd()))
+
+
+def with_image(manifest: Object, image: str) -> Object:
+    """Returns a manifest of pods that run in an image, if one is given."""
+    (container,) = manifest["spec"]["podSets"][0]["template"]["spec"]["containers"]
+    container |= {"image": image} if image else {}
+    return manifest
 
 
 def ship(client: HeadgateClient, manifest: Object, upload: Path | None) -> None:

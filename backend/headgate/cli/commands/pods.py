@@ -53,6 +53,7 @@ from headgate.cli.options import (
     directory_of,
     option,
     ship,
+    with_image,
 )
 from headgate.cli.output import RunOutput, say
 from headgate.cli.units import seconds_of
@@ -86,6 +87,7 @@ def run(
         str, option("DIRECTORY", "Working directory on the hosts (default: the current one)")
     ] = "",
     upload: Upload = None,
+    image: Annotated[str, option("NAME", "Image of the pods (agents with podman)")] = "",
     priority_class: Annotated[str, option("NAME", "WorkloadPriorityClass")] = "",
     required_topology: Annotated[str, option("LEVEL", "Required topology level, e.g. rack")] = "",
     preferred_topology: Annotated[str, option("LEVEL", "Preferred topology level")] = "",
@@ -119,9 +121,9 @@ def run(
     if pty and (pods > 1 or not is_terminal()):
         reason = "one pod has the terminal" if pods > 1 else "stdin and stdout are no terminal"
         raise CommandFailed(f"--pty: {reason}", code=ExitCode.USAGE)
-    directory = directory_of(upload, chdir)
+    directory = directory_of(upload, chdir, image)
     given = ["sh", "-c", AWAIT_SESSION] if pty else command
-    manifest = with_command(manifest_of(options), given, pairs(env), directory)
+    manifest = with_image(with_command(manifest_of(options), given, pairs(env), directory), image)
     try:
         with client_of(ctx) as client:
             ship(client, manifest, upload)

@@ -27,6 +27,7 @@ from headgate.executor.substrates.agent.inventory import (
     NvmlInventory,
     describe_host,
 )
+from headgate.executor.substrates.agent.pod_content import find_podman
 from headgate.executor.substrates.agent.pod_template import PodRules
 from headgate.settings import from_environment
 
@@ -53,6 +54,7 @@ def main() -> None:
     host = HostSettings(
         directory=settings.directory / "agent",
         node=NodeSettings(name=host_name(), executor=LOCAL),
+        podman=find_podman(),
         rules=PodRules(
             allow_root=True, allowed_host_paths=("/",), search_path=os.environ.get("PATH", "")
         ),
