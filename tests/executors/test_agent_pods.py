@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from headgate.executor.substrate import CannotStart, ObservedRun, RunEnd, StopOr
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.host import AgentHost
 from headgate.executor.substrates.agent.run_directory import CgroupLayout, Launch, Supervisor
-from headgate.executor.substrates.agent.wake_socket import AlreadyRuns
+from headgate.executor.substrates.agent.wake_socket import AlreadyRuns, WakeSocket, tell
 from headgate.executor.substrates.agent.zygote import SHIM_LOG
 from tests.executors.pods import (
     ended,
@@ -407,3 +408,28 @@ def test_the_agent_does_not_show_its_own_environment_to_pods(
     host.start(plan_of(key_of(), template))
     ended(host, key_of())
     assert "secret-of-the-agent" not in output_of(host, key_of())
+
+
+def test_what_many_shims_tell_while_the_agent_is_busy_is_not_lost(tmp_path: Path) -> None:
+    wakes = WakeSocket(tmp_path)
+    names = [f"run-{number}" for number in range(100)]
+    for name in names:
+        tell(wakes.name, name)
+        time.sleep(0.001)
+    found: list[str] = []
+
+    def all_came() -> bool:
+        found.extend(wakes.received())
+        return found == names
+
+    eventually(all_came)
+    wakes.close()
+
+
+def test_a_wake_before_the_wait_ends_it(tmp_path: Path) -> None:
+    wakes = WakeSocket(tmp_path)
+    wakes.wake()
+    assert list(wakes.received()) == []
+    assert wakes.wait(60.0)
+    assert not wakes.wait(0.0)
+    wakes.close()

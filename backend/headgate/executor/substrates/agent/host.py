@@ -73,7 +73,7 @@ from headgate.executor.substrates.agent.run_directory import (
     Stop,
 )
 from headgate.executor.substrates.agent.terminal import AgentSession, open_session
-from headgate.executor.substrates.agent.wake_socket import WakeSocket, is_taken, tell
+from headgate.executor.substrates.agent.wake_socket import WakeSocket, is_taken
 from headgate.executor.substrates.agent.zygote import Zygote
 
 RUNS = "runs"
@@ -167,19 +167,14 @@ class AgentHost:
             image = self._images.image_for(plan)
         except StillFetching:
             return
-        volumes = directory / VOLUMES
         template = read_template(
             plan,
             self._settings.rules,
-            volumes,
+            directory / VOLUMES,
             host_variables(directory, self._settings.node.name, plan),
             image,
         )
-        living = [run for run in self._runs.values() if run.observed.state != "Ended"]
-        used = {device for run in living for device in run.launch.devices}
-        devices = free_gpus(template.gpus, self._gpu_ids, used)
-        if template.gpus:
-            template.environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
+        devices = self._free_gpus(template)
         launch = self._launch_of(plan, template, directory, devices)
         try:
             prepare_pod(directory, plan, template, self._settings.node.name, archive)
@@ -203,10 +198,8 @@ class AgentHost:
         stop = files.read(run.directory / files.STOP, Stop)
         run.progress = run.progress or read_progress(run.directory)
         if stop is None or files.read(told, StopOrder) != order:
-            kill_at = math.inf
-            if order.deadline:
-                at = datetime.fromisoformat(order.deadline).timestamp()
-                kill_at = max(now, at - self._server_clock)
+            at = datetime.fromisoformat(order.deadline).timestamp() if order.deadline else math.inf
+            kill_at = max(now, at - self._server_clock)
             write_order(run.directory, run.context, order, now=now, deadline=kill_at)
         self._poke(run)
 
@@ -264,13 +257,23 @@ class AgentHost:
 
     def wake(self) -> None:
         """Ends `wait`."""
-        tell(self._wakes.name, "")
+        self._wakes.wake()
 
     def close(self) -> None:
         """Ends the parent of shims; pods run on."""
         self._uploads.close()
         self._zygote.close()
         self._wakes.close()
+
+    def _free_gpus(self, template: PodTemplate) -> tuple[str, ...]:
+        """Returns the GPUs that a pod gets, and tells it. Raises `CannotStart`."""
+        if not template.gpus:
+            return ()
+        living = (run for run in self._runs.values() if run.observed.state != "Ended")
+        used = {device for run in living for device in run.launch.devices}
+        devices = free_gpus(template.gpus, self._gpu_ids, used)
+        template.environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
+        return devices
 
     def _would_be_fenced(self, plan: PodPlan) -> bool:
         """Whether its shim would kill it at once: it starts when the lease is renewed."""
@@ -363,11 +366,8 @@ class AgentHost:
     def _has_ended(self, run: _Run) -> bool:
         end = files.read(run.directory / files.EXIT, Exit)
         if end is not None:
-            self._take_end(run, end)
+            run.observed = with_end(run.observed, end)
         return end is not None
-
-    def _take_end(self, run: _Run, end: Exit) -> None:
-        run.observed = with_end(run.observed, end)
 
     def _end_abandoned(self, run: _Run, message: str) -> None:
         """Ends what the shim of a pod has left when it was killed."""
@@ -386,7 +386,7 @@ class AgentHost:
         )
         with contextlib.suppress(FileNotFoundError):  # the directory was deleted
             files.write(run.directory / files.EXIT, end, durable=True)
-        self._take_end(run, end)
+        run.observed = with_end(run.observed, end)
 
     def _poke(self, run: _Run) -> None:
         """Has the shim look at its orders; a shim that is about to start reads them anyway."""

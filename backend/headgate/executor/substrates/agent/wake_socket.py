@@ -6,8 +6,9 @@ It has a name and no file, as paths of sockets may not be long; so one directory
 import contextlib
 import hashlib
 import os
-import select
 import socket
+import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,11 @@ class AlreadyRuns(Exception):
 
 
 class WakeSocket:
-    """The agent's end."""
+    """The agent's end: a thread takes what is told at once.
+
+    The kernel keeps ten datagrams (net.unix.max_dgram_qlen), and more pods may start and end while
+    the agent is busy: a change that was not told is only found when all runs are read.
+    """
 
     def __init__(self, directory: Path) -> None:
         digest = hashlib.sha256(os.fsencode(directory)).hexdigest()
@@ -31,22 +36,45 @@ class WakeSocket:
         except OSError as error:
             self._socket.close()
             raise AlreadyRuns(f"another agent runs with the directory {directory}") from error
+        self._socket.settimeout(None)
+        self._told: deque[str] = deque()
+        self._has_news = threading.Event()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._take, name="wakes", daemon=True)
+        self._thread.start()
 
-    def wait(self, seconds: float) -> None:
-        """Returns as soon as something was told, at the latest after `seconds`."""
-        select.select([self._socket], [], [], seconds)
+    def wait(self, seconds: float) -> bool:
+        """Returns whether something was told since the last call, at the latest after `seconds`.
+
+        What was told while the caller was at work counts, as it may have looked before.
+        """
+        has_news = self._has_news.wait(seconds)
+        self._has_news.clear()
+        return has_news
+
+    def wake(self) -> None:
+        """Ends `wait`; from any thread."""
+        self._has_news.set()
 
     def received(self) -> Iterator[str]:
         """Returns what was told since the last call."""
-        while True:
-            try:
-                yield self._socket.recv(MAX_NAME_BYTES).decode(errors="replace")
-            except BlockingIOError:
-                return
+        while self._told:
+            yield self._told.popleft()
 
     def close(self) -> None:
         """Frees the name."""
+        self._is_closing = True
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
         self._socket.close()
+
+    def _take(self) -> None:
+        while True:
+            name = self._socket.recv(MAX_NAME_BYTES).decode(errors="replace")
+            if self._is_closing:
+                return
+            self._told.append(name)
+            self._has_news.set()
 
 
 def tell(name: str, content: str) -> None:

@@ -40,7 +40,7 @@ from headgate.executor.substrates.agent.pod_directory import (
 )
 from headgate.executor.substrates.agent.pod_template import PodRules, read_process, requested
 from headgate.executor.substrates.agent.run_directory import Launch, Lease
-from headgate.executor.substrates.agent.wake_socket import WakeSocket, tell
+from headgate.executor.substrates.agent.wake_socket import WakeSocket
 from headgate.executor.substrates.slurm.command_line import JobRow, SlurmAway, SlurmCommands
 from headgate.executor.substrates.slurm.jobs import JOBS, RUNS, Member, shape_of
 from headgate.executor.substrates.slurm.nodes import NodeRules, describe_nodes
@@ -267,13 +267,13 @@ class SlurmCluster:
         """Returns once a rank or `wake` has told something, at the latest after `seconds`."""
         give_up_at = elapsed_seconds() + seconds
         while (rest := give_up_at - elapsed_seconds()) > 0:
-            self._wakes.wait(min(rest, self._settings.news_seconds))
-            if [*self._wakes.received()] or any(self._news.iterdir()):
+            is_told = self._wakes.wait(min(rest, self._settings.news_seconds))
+            if is_told or any(self._news.iterdir()):
                 return
 
     def wake(self) -> None:
         """Ends `wait`."""
-        tell(self._wakes.name, "")
+        self._wakes.wake()
 
     def close(self) -> None:
         """Frees the directory; jobs run on."""
