@@ -1,11 +1,14 @@
 """Short pods through the core and the agent's substrate, without a server.
 
-Prints pods a second, the time from a start to the first instruction of the pod, and the memory of a
-shim: `python -m tests.bench.agent`.
+Prints pods a second, the time from a start to the first instruction of the pod, and the memory and
+processor time of a shim: `python -m tests.bench.agent`. The time of shims is counted for no other
+process, so that what `python -m tests.bench.executors` prints for a pod lacks it.
 """
 
 import contextlib
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,12 +17,35 @@ from headgate.adapters.system.clocks_and_randomness import pause
 from headgate.executor.process import MIN_STEP_SECONDS
 from headgate.executor.reconcile import RunReport
 from headgate.executor.substrates.agent import run_directory as files
+from headgate.executor.substrates.agent.host import AgentHost
 from headgate.executor.substrates.agent.isolation import level_of
 from headgate.executor.substrates.agent.run_directory import Started, Supervisor
-from tests.executors.pods import LOG, assignment_of, core_of, host_of, template_of
+from tests.executors.pods import (
+    LOG,
+    assignment_of,
+    core_of,
+    host_of,
+    key_of,
+    plan_of,
+    template_of,
+)
 
 PODS = 500
 MEMORY_PODS = 20
+COUNTED_PODS = 60
+COUNTING = """
+import os, sys
+from pathlib import Path
+from headgate.executor.substrates.agent import zygote
+
+zygote.warm_up()
+for line in sys.stdin.read().split():
+    if not (pid := os.fork()):
+        zygote.become_shim(Path(line))
+    used = os.wait4(pid, 0)[2]
+    print(used.ru_utime + used.ru_stime)
+"""
+"""A warm parent of shims that waits for each, as only so the kernel tells what one has used."""
 
 
 def main() -> None:
@@ -57,6 +83,34 @@ def main() -> None:
             host.kill(run.key)
         while any(run.state != "Ended" for run in host.observe().values()):
             host.wait(0.5)
+        seconds = statistics.median(_shim_seconds(host))
+        print(f"time of shim   {seconds * 1000:.1f} ms of processor time, with an empty pod")
+
+
+class _Gathering:
+    """Takes the place of a parent of shims, and starts none."""
+
+    def __init__(self) -> None:
+        self.directories: list[Path] = []
+
+    def start_shim(self, directory: Path) -> None:
+        self.directories.append(directory)
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+def _shim_seconds(host: AgentHost) -> list[float]:
+    gathering = _Gathering()
+    host._zygote.close()  # noqa: SLF001 - what it starts cannot be counted
+    host._zygote = gathering  # type: ignore[assignment]  # noqa: SLF001
+    for index in range(COUNTED_PODS):
+        host.start(plan_of(key_of(index, attempt=3), template_of("true")))
+    lines = "\n".join(map(str, gathering.directories))
+    done = subprocess.run(
+        (sys.executable, "-c", COUNTING), input=lines, capture_output=True, text=True, check=True
+    )
+    return [float(line) for line in done.stdout.split()]
 
 
 def _start_delays(directory: Path) -> list[float]:

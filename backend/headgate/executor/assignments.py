@@ -253,6 +253,11 @@ class AssignmentView:
         if known is not None and known.uid == assignment.uid:
             del self._by_workload[assignment.workload]
 
+    def of(self, workload: str) -> list[Assignment]:
+        """Returns the assignment of a workload, if there is one."""
+        found = self._by_workload.get(workload)
+        return [] if found is None else [found]
+
     def assignments(self) -> list[Assignment]:
         """Returns the assignments in order of workloads."""
         return [self._by_workload[name] for name in sorted(self._by_workload)]

@@ -5,7 +5,7 @@ files, the journal of reports and the mark of the log, so that it may be killed 
 """
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -100,6 +100,7 @@ class ExecutorCore:
         self._view = AssignmentView()
         self._has_list = False
         self._desired: dict[str, DesiredRun] = {}
+        self._assigned: dict[str, tuple[str, ...]] = {}
         self._orders: dict[str, StopOrder] = {}
         self._killed: frozenset[str] = frozenset()
         self._told_progress: dict[str, int] = {}
@@ -141,7 +142,8 @@ class ExecutorCore:
         """
         self._view.replace(position, log_id, assignments)
         self._has_list = True
-        self._assign()
+        self._desired, self._assigned = {}, {}
+        self._assign(self._view.assignments())
         observed = self._substrate.observe()
         orphans = self._mark.orphans
         if holds_known is False or self.is_rewound(log_id, position):
@@ -163,7 +165,9 @@ class ExecutorCore:
     def apply_assignment(self, position: int, assignment: Assignment) -> None:
         """Takes over a change of one workload."""
         self._view.apply(position, assignment)
-        self._assign()
+        for name in self._assigned.pop(assignment.workload, ()):
+            self._desired.pop(name, None)
+        self._assign(self._view.of(assignment.workload))
 
     def note_point(self, log_id: str, position: int, chain: str) -> None:
         """Notes a point of the log that covers the changes after it, before these are applied."""
@@ -257,12 +261,14 @@ class ExecutorCore:
         }
         self._set_mark(msgspec.structs.replace(self._mark, orphans=frozenset(kept)))
 
-    def _assign(self) -> None:
-        self._desired = desired_runs(
-            self._view.assignments(),
-            log_id=self._view.log_id,
-            max_output_bytes=self.max_output_bytes,
-        )
+    def _assign(self, assignments: Iterable[Assignment]) -> None:
+        """Adds the runs of assignments to those that are desired."""
+        for assignment in assignments:
+            runs = desired_runs(
+                [assignment], log_id=self._view.log_id, max_output_bytes=self.max_output_bytes
+            )
+            self._assigned[assignment.workload] = tuple(runs)
+            self._desired |= runs
 
     def _carry_out(self, action: Action) -> None:
         match action:

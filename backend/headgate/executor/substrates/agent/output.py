@@ -118,9 +118,11 @@ def read_output(directory: Path, stream: str, offset: int, limit: int) -> Output
 
 def segments(directory: Path, stream: str) -> list[tuple[int, Path]]:
     """Returns the segments of a stream with their offsets, in order."""
-    found = [
-        (int(path.name.rpartition(".")[2]), path)
-        for path in directory.glob(f"{stream}.*")
-        if path.name.rpartition(".")[2].isdigit()
-    ]
-    return sorted(found)
+    try:
+        names = os.listdir(directory)  # noqa: PTH208 - names are all that is wanted
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    prefix = f"{stream}."
+    offsets = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
+    found = sorted((int(offset), offset) for offset in offsets if offset.isdigit())
+    return [(start, directory / f"{prefix}{offset}") for start, offset in found]

@@ -13,8 +13,21 @@ import sys
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NoReturn
 
+import msgspec
+
+from headgate.executor.substrates.agent.run_directory import (
+    Exit,
+    Launch,
+    Lease,
+    Started,
+    Stop,
+    Supervisor,
+)
 from headgate.executor.substrates.agent.shim import run_shim
+
+FILES_OF_SHIMS = (Exit, Launch, Lease, Started, Stop, Supervisor)
 
 SHIM_LOG = "shims.log"
 """Beside the directories of runs: a file for each would cost more than the fork."""
@@ -70,17 +83,28 @@ def main() -> None:
     """Forks a shim for each line until the agent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    gc.collect()
-    gc.freeze()
+    warm_up()
     # Unbuffered, so that no fork inherits lines that its parent has yet to read.
     with os.fdopen(0, "rb", buffering=0) as lines:
         while line := lines.readline():
             _fork_shim(Path(os.fsdecode(line.rstrip(b"\n"))))
 
 
+def warm_up() -> None:
+    """Does what each shim would do for itself else, and leaves its memory to all of them."""
+    for kind in FILES_OF_SHIMS:
+        msgspec.json.Decoder(kind)
+    gc.collect()
+    gc.freeze()
+
+
 def _fork_shim(directory: Path) -> None:
-    if os.fork():
-        return
+    if not os.fork():
+        become_shim(directory)
+
+
+def become_shim(directory: Path) -> NoReturn:
+    """Makes this process the shim of a run directory, to its end."""
     try:
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
