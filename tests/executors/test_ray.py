@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from headgate.cli.operations.doctor import ray
+from headgate.cli.operations.findings import ray
 from headgate.executor.assignments import AssignedPod, Assignment, Order
 from headgate.executor.core import ExecutorCore
 from headgate.executor.reconcile import RunReport

@@ -12,7 +12,7 @@ import msgspec
 import psutil
 import pytest
 
-from headgate.cli.operations.doctor import slurm
+from headgate.cli.operations.findings import slurm
 from headgate.executor.assignments import AssignedPod, Assignment, Order
 from headgate.executor.core import ExecutorCore
 from headgate.executor.reconcile import RunReport

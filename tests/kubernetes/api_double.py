@@ -30,6 +30,7 @@ KINDS = {
     "pods": ("v1", "Pod"),
     "resourcequotas": ("v1", "ResourceQuota"),
     "serviceaccounts": ("v1", "ServiceAccount"),
+    "selfsubjectaccessreviews": ("authorization.k8s.io/v1", "SelfSubjectAccessReview"),
     "services": ("v1", "Service"),
 }
 STATUS_TEXT = {
@@ -143,6 +144,8 @@ class ApiDouble:
         self.webhook_denies = ""
         self.webhook_failures = 0
         self.has_expired_page = False
+        self.has_job_sets = False
+        self.forbidden: set[tuple[str, str]] = set()
         self.cuts = 0
         self.expirations = 0
         self.page = 500
@@ -262,7 +265,12 @@ class ApiDouble:
             await _send(writer, verdict.status, body)
 
     def _effect(self, request: Request, parts: dict[str, str]) -> Object | bytes:
+        if request.path == "/version":
+            return {"gitVersion": "v1.36.0"}
         resource, namespace = resource_of(request), parts.get("namespace", "")
+        if resource == "selfsubjectaccessreviews":
+            asked = request.body["spec"]["resourceAttributes"]
+            return {"status": {"allowed": (asked["resource"], asked["verb"]) not in self.forbidden}}
         key = (resource, namespace, parts.get("name", ""))
         match request.method:
             case "POST" if request.path.endswith("/binding"):
@@ -383,6 +391,13 @@ class ApiDouble:
         def patched(request: Request, field: str) -> Any:
             return (request.body.get("spec") or {}).get(field)
 
+        def template(request: Request) -> Object:
+            changed: Object = patched(request, "template") or {}
+            return changed
+
+        def changes_template(request: Request, parts: dict[str, str]) -> bool:
+            return bool(template(request)) and not spec(request, parts).get("suspend")
+
         def is_too_old(request: Request, parts: dict[str, str]) -> bool:
             return 0 < int(request.query.get("resourceVersion") or 0) < self.store.compacted
 
@@ -440,6 +455,11 @@ class ApiDouble:
             "it has a gate and a node": lambda request, _parts: bool(
                 patched(request, "schedulingGates") and patched(request, "nodeName")
             ),
+            "the operator is not installed": lambda _request, _parts: not self.has_job_sets,
+            "the patch changes the containers of the template": lambda request, _parts: (
+                "containers" in template(request).get("spec", {})
+            ),
+            "the patch changes the template of a job that is not suspended": changes_template,
             "it exists": lambda request, parts: found(request, parts) is not None,
             "it is missing": lambda request, parts: found(request, parts) is None,
             "it has another uid": has_other_uid,

@@ -33,6 +33,7 @@ class Cluster:
         self.processes: set[str] = set()
         self.outputs: dict[Key, list[str]] = {}
         self.started_at: dict[str, float] = {}
+        self.defaults: dict[str, str] = {}
         self._dead_nodes: set[str] = set()
         self._tasks: dict[Key, asyncio.Task[None]] = {}
         api.outputs = self._output_of
@@ -144,7 +145,7 @@ class Cluster:
         if not pod["spec"].get("nodeName"):
             self._set(key, lambda each: each["spec"].update(nodeName=host))
         await asyncio.sleep(START_SECONDS)
-        annotations = pod["metadata"].get("annotations") or {}
+        annotations = {**self.defaults, **(pod["metadata"].get("annotations") or {})}
         fault = annotations.get("test/fault", "")
         if fault in {"ErrImagePull", "InvalidImageName"}:
             self._set(key, lambda each: _wait_for_image(each, fault))

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from headgate.adapters.system.clocks_and_randomness import wall_clock
+from headgate.cli.operations.findings import kubernetes
 from headgate.domain.values.capabilities import KUBERNETES_CAPABILITIES, required_capabilities
 from headgate.executor.assignments import AssignedPod, Assignment, Order
 from headgate.executor.core import ExecutorCore, RunAnswer
@@ -420,3 +421,20 @@ def test_a_node_that_no_longer_answers_is_lost_and_its_pods_are_not_told_stopped
         executor.substrate.wait(0.05)
     assert executor.reports("stopped") == []
     assert RunEnd not in {type(run.end) for run in executor.substrate.observe().values()}
+
+
+def test_the_doctor_tells_what_an_executor_sees_and_lacks(
+    api: ApiDouble, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path / "kubeconfig")))
+    cluster.stop_kubelet("host-2")
+    (whole,) = kubernetes({"KUBECONFIG": "set"})
+    assert (whole.level, whole.text.endswith("2 nodes, 1 not ready")) == ("ok", True)
+    api.forbidden = {("jobsets", "patch"), ("pods", "create")}
+    (lacking,) = kubernetes({"KUBECONFIG": "set"})
+    assert lacking.level == "warn"
+    assert lacking.text.endswith("may not create pods, patch jobsets.jobset.x-k8s.io")
+    assert kubernetes({}) == []
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    (missing,) = kubernetes({"KUBECONFIG": "set"})
+    assert missing.text.startswith("There is no context")

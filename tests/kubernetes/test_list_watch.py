@@ -17,7 +17,8 @@ from tests.kubernetes.builders import cluster_of, podded
 from tests.kubernetes.kubelet import Cluster
 
 PODS_A_ROUND = 2
-WATCHES = 2
+WATCHES = 4
+"""Of pods, nodes, namespaces and Jobs; the double has no JobSets."""
 
 
 def of_index(given: Assignment, indices: range) -> Assignment:

@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 
 from headgate.cli.main import app
 from headgate.cli.operations.doctor import (
-    Finding,
     installation_findings,
     machine_findings,
     python,
     server,
 )
+from headgate.cli.operations.findings import Finding
 from headgate.settings import Settings
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.processes.programs import Broker, Workers, running_broker, wait_until

@@ -1,5 +1,7 @@
 """`headgate executor kubernetes`: run pods in a Kubernetes cluster."""
 
+import contextlib
+import threading
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -13,13 +15,16 @@ from headgate.cli.executor.command import stop_signal
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import connection_of, option
 from headgate.cli.output import say
-from headgate.client.transport import Connection
+from headgate.client.client import HeadgateClient
+from headgate.client.transport import Connection, ServerProblem, ServerUnreachable
 from headgate.executor.process import ExecutorProcess, Superseded
 from headgate.executor.substrates.agent.wake_socket import AlreadyRuns, only_one
 from headgate.executor.substrates.kubernetes.access import Access, NoAccess, find_access
 from headgate.executor.substrates.kubernetes.cluster import KubernetesCluster, KubernetesSettings
+from headgate.executor.substrates.kubernetes.jobs import AdoptedJobs
 from headgate.executor.substrates.kubernetes.pod_manifest import ManifestRules
 
+JOBS_SECONDS = 1.0
 LOOK_SECONDS = 0.2
 LOOKS_UNTIL_SAID = 10
 
@@ -88,6 +93,30 @@ def kubernetes(
         ) from failure
 
 
+def submit_jobs(connection: Connection, jobs: AdoptedJobs, stopped: threading.Event) -> None:
+    """Submits suspended Jobs as workloads, and removes those of deleted ones, until stopped."""
+    said: dict[str, str] = {}
+    with HeadgateClient(connection) as client:
+        while not stopped.wait(JOBS_SECONDS):
+            for job, manifest in jobs.to_submit():
+                try:
+                    (result,) = client.apply_objects([manifest]).results
+                except (ServerUnreachable, ServerProblem) as failure:
+                    told = str(failure)
+                else:
+                    told = str((result.problem or {}).get("detail", ""))
+                    if result.problem is None:
+                        jobs.note_submitted(job, f"{result.namespace}/{result.name}")
+                if told and said.get(job.key) != told:
+                    say(f"{job.key} is not submitted: {told}")
+                said[job.key] = told
+            for workload in jobs.to_withdraw():
+                namespace, _, name = workload.partition("/")
+                with contextlib.suppress(ServerUnreachable, ServerProblem):
+                    path = f"/v1/namespaces/{namespace}/workloads/{name}"
+                    client.remove(path, reason="its Job was deleted in Kubernetes")
+
+
 def _run(
     connection: Connection, settings: KubernetesSettings, access: Access, directory: Path
 ) -> None:
@@ -105,6 +134,10 @@ def _run(
         if stopped.is_set():
             return
         say(f"Kubernetes has {len(cluster.nodes())} nodes for this executor")
+        submission = threading.Thread(
+            target=submit_jobs, args=(connection, cluster.jobs, stopped), daemon=True
+        )
+        submission.start()
         process = ExecutorProcess(connection, settings.rules.executor, cluster, directory, say)
         # No boot id: the pods are the cluster's, and another host may take them over at once.
         process.run(stopped.is_set, version=version("headgate"), boot_id="")

@@ -1,16 +1,13 @@
 """`doctor`: checks of this machine and of a running installation, each with its remedy."""
 
-import contextlib
 import os
 import re
 import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
 
 import httpx
-import msgspec
 import typer
 from msgspec.structs import replace
 
@@ -24,44 +21,24 @@ from headgate.bootstrap import (
     open_platform,
 )
 from headgate.cli.failures import ExitCode
+from headgate.cli.operations.findings import (
+    Finding,
+    Level,
+    fail,
+    kubernetes,
+    ok,
+    ray,
+    slurm,
+    warn,
+)
 from headgate.cli.output import show
 from headgate.domain.kinds.executor_nodes import nodes_of_executor
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.embedded.ports import holder_of, is_free
 from headgate.embedded.run_directory import RunDirectory
 from headgate.executor.substrates.agent.pod_template import HONOURED
-from headgate.executor.substrates.ray.dashboard import Dashboard, RayAway, RayRefused
-from headgate.executor.substrates.ray.wrapper import HOST_LABEL
-from headgate.executor.substrates.slurm.command_line import SlurmAway, SlurmCommands, SlurmRefused
-from headgate.executor.substrates.slurm.nodes import CLOSED, LOST, states_of
+from headgate.executor.substrates.slurm.command_line import SlurmCommands
 from headgate.settings import Settings, found_page, from_environment
-
-Level = Literal["ok", "warn", "fail"]
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One line of the report; warnings and failures have a remedy."""
-
-    level: Level
-    name: str
-    text: str
-    remedy: str = ""
-
-
-def ok(name: str, text: str) -> Finding:
-    """Returns a passed check."""
-    return Finding("ok", name, text)
-
-
-def warn(name: str, text: str, remedy: str) -> Finding:
-    """Returns a check that passed with a problem."""
-    return Finding("warn", name, text, remedy)
-
-
-def fail(name: str, text: str, remedy: str) -> Finding:
-    """Returns a failed check."""
-    return Finding("fail", name, text, remedy)
-
 
 MIN_PYTHON = (3, 11)
 LOW_FREE_BYTES = 2_000_000_000
@@ -167,7 +144,6 @@ def _is_installed(name: str) -> bool:
 MIN_POSTGRES_VERSION = 15
 MAX_CLOCK_DIFFERENCE_SECONDS = 2.0
 MAX_LAG_EVENTS = 10_000
-SLURM_CONF = "/etc/slurm/slurm.conf"
 RAY_ADDRESS = "RAY_API_SERVER_ADDRESS"
 """The variable by which commands of Ray know a dashboard."""
 
@@ -303,44 +279,6 @@ def executors(platform: Platform) -> list[Finding]:
     return found
 
 
-def slurm(commands: SlurmCommands) -> list[Finding]:
-    """Checks the Slurm cluster of this host; none where no configuration of one is found."""
-    configured = commands.environment.get("SLURM_CONF", SLURM_CONF)
-    if shutil.which("scontrol") is None or not Path(configured).exists():
-        return []
-    try:
-        settings, nodes = commands.settings(), commands.nodes()
-    except (SlurmAway, SlurmRefused) as failure:
-        return [warn("slurm", str(failure), "Start slurmctld; jobs that run go on without it.")]
-    states = [states_of(fields.get("State", "")) for fields in nodes]
-    lost = sum(1 for each in states if each & LOST)
-    closed = sum(1 for each in states if each & CLOSED and not each & LOST)
-    text = f"{settings.get('SLURM_VERSION', '')}, {len(nodes)} nodes"
-    text = f"{text}, {lost} down, {closed} drained or reserved"
-    found = [ok("slurm", text)]
-    if settings.get("SelectType") != "select/cons_tres":
-        selected = f"SelectType is {settings.get('SelectType')}: jobs may take whole nodes"
-        found.append(warn("slurm", selected, "Use select/cons_tres, by which Headgate counts."))
-    return found
-
-
-def ray(url: str) -> list[Finding]:
-    """Checks the Ray cluster that `RAY_API_SERVER_ADDRESS` names; none where it names none."""
-    if not url:
-        return []
-    with contextlib.closing(Dashboard(url)) as dashboard:
-        try:
-            release, nodes = dashboard.version(), dashboard.nodes()
-        except (RayAway, RayRefused) as failure:
-            return [warn("ray", str(failure), "Start the head of Ray; jobs end with it.")]
-    unnamed = [node for node in nodes if HOST_LABEL not in node.labels]
-    text = f"{release} at {url}, {len(nodes)} nodes, {len(nodes) - len(unnamed)} named"
-    if unnamed:
-        remedy = f"Start the others with `ray start --labels={HOST_LABEL}=NAME`."
-        return [warn("ray", text, remedy)]
-    return [ok("ray", text)]
-
-
 def broker(settings: Settings) -> Finding:
     """Checks the broker; without it workers poll, and decisions take longer."""
     if not settings.broker_url:
@@ -371,6 +309,7 @@ def doctor() -> None:
         *machine_findings(settings, url),
         *slurm(SlurmCommands()),
         *ray(os.environ.get(RAY_ADDRESS, "")),
+        *kubernetes(os.environ),
         *installation_findings(settings),
     ]
     for finding in findings:

@@ -8,6 +8,12 @@ from typing import Any, TypeAlias
 
 AnyTemplate: TypeAlias = dict[str, Any]
 
+JOB = "headgate.dev/job"
+"""The annotation of a pod template of which a Job of Kubernetes creates the pods.
+
+Its value begins with the name of the executor that follows this Job.
+"""
+
 UPLOAD = "headgate.dev/upload"
 """The annotation of a pod template that names the upload in which its pods begin, by digest."""
 
@@ -173,10 +179,12 @@ def required_capabilities(template: AnyTemplate) -> tuple[str, ...]:
     `volumeMounts.<field>` by `MOUNT_FIELDS`. `imagePullPolicy` is part of `image`.
     Fields that rules read or the server honours, and that describe a pod alone, need nothing.
     Fields that no executor honours are kept and named all the same. A pod that begins in an upload
-    needs `upload`.
+    needs `upload`, and one of a Job of Kubernetes `job.` with the name of its executor.
     """
     pod = template.get("spec")
     found = {"upload"} if upload_of(template) else set()
+    if job := _annotation(template, JOB):
+        found.add(f"job.{job.partition('/')[0]}")
     if not isinstance(pod, dict):
         return tuple(found)
     found |= {name for name, value in pod.items() if name not in POD_FIELDS_FREE and value}
@@ -206,14 +214,18 @@ def required_capabilities(template: AnyTemplate) -> tuple[str, ...]:
 
 def upload_of(template: AnyTemplate) -> str:
     """The digest of the upload that a template names; empty without one."""
-    metadata = template.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return str(annotations.get(UPLOAD) or "") if isinstance(annotations, dict) else ""
+    return _annotation(template, UPLOAD)
 
 
 def lacking_capabilities(template: AnyTemplate, honoured: frozenset[str]) -> tuple[str, ...]:
     """What a template needs beyond what is honoured, sorted."""
     return tuple(name for name in required_capabilities(template) if name not in honoured)
+
+
+def _annotation(template: AnyTemplate, name: str) -> str:
+    metadata = template.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return str(annotations.get(name) or "") if isinstance(annotations, dict) else ""
 
 
 def _mappings(values: Any) -> list[AnyTemplate]:  # noqa: ANN401 - what was written

@@ -29,15 +29,27 @@ TOKEN_SECONDS = 60.0
 """How long a token of a file is used: the kubelet writes a new one long before the old one ends."""
 PLUGIN_SECONDS = 60
 UNAUTHORIZED = 401
+
+
+def _group_of(resource: str) -> tuple[str, str]:
+    """Returns the API group and the name of a resource; a subresource has a slash of its own."""
+    group, slash, name = resource.partition("/")
+    return (group, name) if slash and group != "pods" else ("", resource)
+
+
 RIGHTS = tuple(
-    ("", resource, verb)
+    (group, name, verb)
     for resource, verbs in (
         ("nodes", "list watch"),
         ("pods", "create delete get list patch watch"),
         ("pods/log", "get"),
         ("services", "create delete list"),
         ("configmaps", "create delete"),
+        ("namespaces", "list watch"),
+        ("batch/jobs", "list patch watch"),
+        ("jobset.x-k8s.io/jobsets", "list patch watch"),
     )
+    for group, name in (_group_of(resource),)
     for verb in verbs.split()
 )
 """What the executor may do, by API group, resource and verb."""

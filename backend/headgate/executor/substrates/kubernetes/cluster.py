@@ -8,11 +8,12 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, wall_clock
-from headgate.domain.values.capabilities import KUBERNETES_CAPABILITIES
+from headgate.domain.values.capabilities import JOB, KUBERNETES_CAPABILITIES
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.executor.substrate import (
     CannotStart,
@@ -30,6 +31,7 @@ from headgate.executor.substrate import (
 from headgate.executor.substrates.agent.inventory import EXECUTOR_LABEL
 from headgate.executor.substrates.kubernetes.access import Access
 from headgate.executor.substrates.kubernetes.api_server import ApiServer, LoopThread
+from headgate.executor.substrates.kubernetes.jobs import AdoptedJobs
 from headgate.executor.substrates.kubernetes.list_watch import Collection, Store
 from headgate.executor.substrates.kubernetes.nodes import Node, describe_nodes
 from headgate.executor.substrates.kubernetes.objects import (
@@ -86,7 +88,7 @@ class KubernetesCluster:
         self._logs = PodLogs(self._server, self._thread, settings.output_seconds)
         self.pods: Store[Pod | OtherPod] = Store(self._convert_pod, self._news.set)
         self._nodes: Store[Node] = Store(_convert_node, self._news.set)
-        self._collections: list[Collection[Pod | OtherPod] | Collection[Node]] = [
+        self._collections: list[Collection[Any]] = [
             Collection(self._server, PODS, self.pods),
             Collection(self._server, NODES, self._nodes, selector=settings.node_selector),
         ]
@@ -103,6 +105,8 @@ class KubernetesCluster:
             executor=self._executor,
             notice_seconds=settings.notice_seconds,
         )
+        self.jobs = AdoptedJobs(self._server, self._executor, self._news.set)
+        self._collections += self.jobs.collections
         self._retry_at = 0.0
         self._fence_at = math.inf
         self._server_ahead = 0.0
@@ -112,7 +116,7 @@ class KubernetesCluster:
     def is_known(self) -> bool:
         """Whether all pods and nodes were listed; before, the cluster must not be observed."""
         self._thread.raise_failure()
-        return self.pods.is_complete.is_set() and self._nodes.is_complete.is_set()
+        return all(each.store.is_complete.is_set() for each in self._collections)
 
     @property
     def failure(self) -> str:
@@ -122,7 +126,7 @@ class KubernetesCluster:
     @property
     def capabilities(self) -> Sequence[str]:
         """What of a template is honoured."""
-        return HONOURED
+        return (*HONOURED, f"job.{self._executor}")
 
     @property
     def nodes_seconds(self) -> float:
@@ -140,11 +144,15 @@ class KubernetesCluster:
             self._fence()
         local, forgotten = self._requests.local, self._requests.forgotten
         found = {**local, **self._observed} if local else self._observed
+        if self.jobs.runs:
+            found = {**found, **self._job_runs()}
         return {name: run for name, run in found.items() if name not in forgotten}
 
     def start(self, plan: PodPlan) -> None:
         """Notes a run to be created by `flush`. Raises `CannotStart`."""
         name = plan.key.name
+        if self.jobs.start(plan):
+            return
         if name not in self._observed and name not in self._requests.local:
             self._manifest(plan)
             self._requests.pending[name] = plan
@@ -152,14 +160,15 @@ class KubernetesCluster:
     def flush(self) -> None:
         """Creates pods, carries out orders, and removes what was forgotten, all at once."""
         now = elapsed_seconds()
-        if now < self._retry_at or not self._requests.is_needed():
+        if now < self._retry_at:
             return
-        if not self._thread.call(self._requests.send()):
-            self._retry_at = now + RETRY_SECONDS
+        for part in (self._requests, self.jobs):
+            if part.is_needed() and not self._thread.call(part.send()):
+                self._retry_at = now + RETRY_SECONDS
 
     def signal(self, key: RunKey, order: StopOrder) -> None:
         """Writes the order into the pod's file, and deletes the pod with the time that is left."""
-        if not self._lives(key.name):
+        if self.jobs.stop(key) or not self._lives(key.name):
             return
         deadline = math.inf
         if order.deadline:
@@ -174,6 +183,8 @@ class KubernetesCluster:
 
     def kill(self, key: RunKey) -> None:
         """Deletes a pod with the shortest time that lets the kubelet tell of its end."""
+        if self.jobs.stop(key):
+            return
         known = self._requests.stops.get(key.name)
         if self._lives(key.name) and not (known is not None and known.is_kill):
             self._requests.stops[key.name] = Stop(key=key, is_kill=True)
@@ -199,6 +210,7 @@ class KubernetesCluster:
         if run is not None and run.state == "Ended":
             self._requests.forgotten[name] = key
         self._requests.local.pop(name, None)
+        self.jobs.forget(key)
         self._logs.forget(name)
 
     def open_session(self, key: RunKey, plan: SessionPlan) -> SubstrateSession:
@@ -234,7 +246,8 @@ class KubernetesCluster:
         pod = msgspec.json.decode(content, type=Pod)
         metadata = pod.metadata
         key = f"{metadata.namespace}/{metadata.name}"
-        if metadata.labels.get(EXECUTOR_LABEL) == self._executor and kept_run(metadata) is not None:
+        is_own = kept_run(metadata) is not None or JOB in metadata.annotations
+        if is_own and metadata.labels.get(EXECUTOR_LABEL) == self._executor:
             return key, metadata.resource_version, pod
         node = "" if pod.has_ended else pod.spec.node_name
         return key, metadata.resource_version, OtherPod(node, use_of(pod.spec) if node else {})
@@ -243,6 +256,9 @@ class KubernetesCluster:
         namespace, _, name = key.partition("/")
         if isinstance(kept, OtherPod):
             self._others[key] = kept
+            return
+        if self.jobs.take_pod(key, kept if isinstance(kept, Pod) else None):
+            self._others.pop(key, None)
             return
         if isinstance(kept, Pod):
             run = kept_run(kept.metadata)
@@ -256,6 +272,18 @@ class KubernetesCluster:
                 known.pop(name, None)
             self._requests.drop(name)
             self._logs.forget(name)
+
+    def _job_runs(self) -> Mapping[str, ObservedRun]:
+        """Returns the runs of pods that Jobs create, and has their output read."""
+        found = self.jobs.observe()
+        for name, run in found.items():
+            pod = self.jobs.runs[name].pod
+            if pod is not None and pod.started_at is not None:
+                path = f"/api/v1/namespaces/{pod.metadata.namespace}/pods/{pod.metadata.name}"
+                self._logs.begin(name, path, pod.spec.containers[0].name)
+            if run.state == "Ended":
+                self._logs.note_end(name)
+        return found
 
     def _observation(self, pod: Pod, kept: KeptRun) -> ObservedRun:
         name, key = pod.metadata.name, kept.key

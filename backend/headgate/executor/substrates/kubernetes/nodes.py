@@ -1,4 +1,7 @@
-"""Nodes of Kubernetes as they register: allocatable, labels, taints, and use by pods of others."""
+"""Nodes of Kubernetes as they register: allocatable, labels, taints, and use by pods of others.
+
+And what an executor sees of its cluster, and may not do there.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,6 +12,8 @@ from headgate.domain.values.quantities import Requests, added
 from headgate.executor.server_reports import quantities_of
 from headgate.executor.substrate import NodeDescription, Object
 from headgate.executor.substrates.agent.inventory import EXECUTOR_LABEL, HOSTNAME
+from headgate.executor.substrates.kubernetes.access import RIGHTS, Access
+from headgate.executor.substrates.kubernetes.api_server import ApiServer
 from headgate.executor.substrates.kubernetes.objects import (
     Camel,
     Condition,
@@ -68,6 +73,13 @@ class Node(Camel):
             found.append(Taint(key=UNSCHEDULABLE, effect="NoSchedule"))
         return found
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether its kubelet says that it takes pods."""
+        return any(
+            each.type == "Ready" and each.status == "True" for each in self.status.conditions
+        )
+
     def is_lost(self, now: Instant, seconds: float) -> bool:
         """Whether it is being deleted, or was not ready for so long."""
         if self.metadata.deletion_timestamp is not None:
@@ -110,3 +122,63 @@ def _described(
         labels={**node.metadata.labels, **labels, EXECUTOR_LABEL: executor},
         taints=taints,
     )
+
+
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+class ClusterReview(msgspec.Struct, frozen=True, kw_only=True):
+    """What an executor would see of a cluster, and which of its rights are lacking."""
+
+    version: str
+    nodes: int
+    not_ready: int
+    lacking: tuple[str, ...]
+
+
+class _Version(Camel):
+    git_version: str = ""
+
+
+class _Nodes(Camel):
+    items: list[Node] = []
+
+
+class _Allowed(Camel):
+    allowed: bool = False
+
+
+class _Review(Camel):
+    status: _Allowed = msgspec.field(default_factory=_Allowed)
+
+
+async def review_cluster(access: Access) -> ClusterReview:
+    """Returns what this host's credentials see and may do. Raises `ServerAway` and `Refused`."""
+    server = ApiServer(access)
+    try:
+        version = msgspec.json.decode(await server.get("/version"), type=_Version)
+        lacking = [right for right in RIGHTS if not await _is_allowed(server, *right)]
+        may_list = ("", "nodes", "list") not in lacking
+        content = await server.get("/api/v1/nodes") if may_list else b"{}"
+    finally:
+        await server.close()
+    nodes = msgspec.json.decode(content, type=_Nodes).items
+    return ClusterReview(
+        version=version.git_version,
+        nodes=len(nodes),
+        not_ready=sum(not node.is_ready for node in nodes),
+        lacking=tuple(
+            f"{verb} {resource}{f'.{group}' if group else ''}" for group, resource, verb in lacking
+        ),
+    )
+
+
+async def _is_allowed(server: ApiServer, group: str, resource: str, verb: str) -> bool:
+    name, _, subresource = resource.partition("/")
+    asked = {"group": group, "resource": name, "subresource": subresource, "verb": verb}
+    body: Object = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": asked},
+    }
+    return msgspec.json.decode(await server.create(REVIEWS, body), type=_Review).status.allowed

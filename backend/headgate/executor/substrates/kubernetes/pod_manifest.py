@@ -8,7 +8,11 @@ from typing import Any
 
 import msgspec
 
-from headgate.domain.values.capabilities import KUBERNETES_CAPABILITIES, lacking_capabilities
+from headgate.domain.values.capabilities import (
+    JOB,
+    KUBERNETES_CAPABILITIES,
+    lacking_capabilities,
+)
 from headgate.executor.substrate import CannotStart, NodeLossPolicy, Object, PodPlan, RunKey
 from headgate.executor.substrates.agent.inventory import EXECUTOR_LABEL, HOSTNAME
 from headgate.executor.substrates.kubernetes.nodes import LOST_TAINTS, Node
@@ -155,7 +159,8 @@ def kept_run(metadata: Metadata) -> KeptRun | None:
         found = msgspec.json.decode(text, type=KeptRun)
     except msgspec.DecodeError:
         return None
-    return found if found.key.name == metadata.name else None
+    is_of_job = JOB in metadata.annotations
+    return found if found.key.name == metadata.name or is_of_job else None
 
 
 def _metadata(plan: PodPlan, executor: str, rank: str) -> Object:

@@ -1,0 +1,198 @@
+"""Jobs that others create suspended: submitted, started and ungated once they are admitted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from headgate.domain.values.capabilities import JOB, lacking_capabilities
+from headgate.executor.assignments import AssignedPod, Assignment, Order
+from headgate.executor.substrates.kubernetes.job_manifests import Job, manifest_of, start_patch
+from tests.executors.pods import assignment_of, eventually, key_of
+from tests.kubernetes.api_double import ApiDouble
+from tests.kubernetes.builders import EXECUTOR, podded
+from tests.kubernetes.job_controller import JobController
+from tests.kubernetes.kubelet import Cluster
+from tests.kubernetes.test_cluster import Executor
+
+MANAGED = {"headgate.dev/managed": "true"}
+
+
+@pytest.fixture
+def jobs(api: ApiDouble, cluster: Cluster) -> JobController:
+    """A Job controller, and the namespace team-a with the label."""
+    cluster.change(
+        ("namespaces", "", "team-a"), lambda found: found["metadata"].update(labels=MANAGED)
+    )
+    return JobController(api)
+
+
+@pytest.fixture
+def executor(jobs: JobController, cluster: Cluster, tmp_path: Path) -> Iterator[Executor]:
+    made = Executor(cluster, tmp_path)
+    yield made
+    made.close()
+
+
+def submitted(executor: Executor) -> Any:
+    """The manifest of the only Job that waits to be submitted."""
+    ((job, manifest),) = eventually(executor.substrate.jobs.to_submit)
+    executor.substrate.jobs.note_submitted(job, "team-a/train")
+    return manifest
+
+
+def admitted(manifest: Any, nodes: tuple[str, ...], attempt: int = 1) -> Assignment:
+    """The assignment of a Job's workload, with a node for each index."""
+    template = manifest["spec"]["template"]
+    given = assignment_of(template, pods=len(nodes), hosts=nodes, attempt=attempt)
+    pods = tuple(
+        AssignedPod(index=index, rank=index, run=1, node=node) for index, node in enumerate(nodes)
+    )
+    (pod_set,) = given.pod_sets
+    return msgspec.structs.replace(given, pod_sets=(msgspec.structs.replace(pod_set, pods=pods),))
+
+
+def nodes_by_index(cluster: Cluster) -> dict[str, str]:
+    return {
+        pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"]: pod["spec"].get(
+            "nodeName", ""
+        )
+        for pod in cluster.pods()
+    }
+
+
+def test_a_suspended_job_of_a_managed_namespace_is_submitted_once(
+    jobs: JobController, executor: Executor
+) -> None:
+    jobs.create("other", "default", template=podded())
+    jobs.create("train", template=podded(), completions=2, parallelism=2, backoffLimit=3)
+    manifest = submitted(executor)
+    template = manifest["spec"]["template"]
+    assert (manifest["kind"], manifest["metadata"]["name"]) == ("Job", "train")
+    assert manifest["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "main"
+    assert manifest["spec"]["backoffLimit"] == 0
+    assert "suspend" not in manifest["spec"]
+    uid = jobs.job("train")["metadata"]["uid"]
+    assert template["metadata"]["annotations"][JOB] == f"{EXECUTOR}/Job/team-a/train/{uid}"
+    assert lacking_capabilities(template, frozenset(executor.substrate.capabilities)) == ()
+    assert f"job.{EXECUTOR}" in lacking_capabilities(template, frozenset({"image", "command"}))
+    assert executor.substrate.jobs.to_submit() == []
+
+
+def test_pods_of_an_admitted_job_run_where_their_rank_is_placed(
+    jobs: JobController, cluster: Cluster, executor: Executor
+) -> None:
+    jobs.create("train", template=podded(), completions=3, parallelism=3)
+    nodes = ("host-2", "host-1", "host-2")
+    executor.assign(admitted(submitted(executor), nodes))
+    executor.until(lambda: len(executor.reports("finished")) == 3)
+    assert {each.reason for each in executor.reports("finished")} == {"Completed"}
+    assert nodes_by_index(cluster) == {str(index): node for index, node in enumerate(nodes)}
+    assert jobs.job("train")["status"]["conditions"][0]["type"] == "Complete"
+    assert len(cluster.starts) == 3
+
+
+def test_a_job_that_is_not_admitted_starts_nothing(
+    jobs: JobController, cluster: Cluster, executor: Executor
+) -> None:
+    jobs.create("train", template=podded())
+    submitted(executor)
+    executor.assign()
+    for _ in range(3):
+        executor.core.step()
+        executor.substrate.wait(0.02)
+    assert cluster.pods() == []
+
+
+def test_an_eviction_suspends_the_job_and_the_next_attempt_starts_it_again(
+    jobs: JobController, cluster: Cluster, executor: Executor
+) -> None:
+    jobs.create("train", template=podded(lasts=True), completions=2, parallelism=2)
+    manifest = submitted(executor)
+    given = admitted(manifest, ("host-1", "host-1"))
+    executor.assign(given)
+    executor.until(lambda: len(executor.reports("ready")) == 2)
+    executor.assign(msgspec.structs.replace(given, eviction=Order(id="e1", reason="Preempted")))
+    executor.until(lambda: len(executor.reports("stopped")) == 2)
+    assert cluster.processes == set()
+    assert jobs.job("train")["spec"]["suspend"] is True
+    executor.assign(admitted(manifest, ("host-2", "host-2"), attempt=2))
+    executor.until(lambda: len([e for e in executor.reports("ready") if e.attempt == 2]) == 2)
+    assert set(nodes_by_index(cluster).values()) == {"host-2"}
+
+
+def test_a_failed_pod_is_replaced_by_its_job_within_the_run(
+    api: ApiDouble, jobs: JobController, cluster: Cluster, executor: Executor
+) -> None:
+    jobs.create("train", template=podded(exit_code=3), completions=1, backoffLimit=2)
+    executor.assign(admitted(submitted(executor), ("host-1",)))
+    report = executor.end()
+    assert report.reason == "Error"
+    assert report.exit_code == 3
+    assert "BackoffLimitExceeded" in report.message
+    assert len(cluster.starts) == 3
+
+
+def test_an_executor_that_starts_again_takes_over_the_pods_of_jobs(
+    jobs: JobController, cluster: Cluster, tmp_path: Path
+) -> None:
+    first = Executor(cluster, tmp_path)
+    jobs.create("train", template=podded(lasts=True))
+    given = admitted(submitted(first), ("host-1",))
+    first.assign(given)
+    first.until(lambda: bool(first.reports("ready")))
+    first.close()
+    second = Executor(cluster, tmp_path)
+    second.assign(given)
+    for _ in range(3):
+        second.core.step()
+    run = second.substrate.observe()[key_of().name]
+    second.close()
+    assert run.state == "Running"
+    assert len(cluster.starts) == 1
+
+
+def test_a_deleted_job_ends_its_run_and_is_withdrawn(
+    jobs: JobController, cluster: Cluster, executor: Executor
+) -> None:
+    jobs.create("train", template=podded(lasts=True))
+    executor.assign(admitted(submitted(executor), ("host-1",)))
+    executor.until(lambda: bool(executor.reports("ready")))
+    jobs.delete("train")
+    executor.until(lambda: bool(executor.reports("finished")))
+    (report,) = executor.reports("finished")
+    assert report.reason == "Error"
+    assert executor.substrate.jobs.to_withdraw() == ["team-a/train"]
+
+
+def test_a_job_set_is_started_as_it_was_read_with_all_its_templates_gated() -> None:
+    replicated = [
+        {"name": name, "replicas": 2, "template": {"spec": {"template": podded()}}}
+        for name in ("driver", "worker")
+    ]
+    job_set = Job(
+        kind="JobSet",
+        metadata=msgspec.convert(
+            {"name": "train", "namespace": "team-a", "uid": "u-1", "resourceVersion": "7"},
+            Job.__annotations__["metadata"],
+        ),
+        spec={"suspend": True, "replicatedJobs": replicated},
+    )
+    patch = start_patch(job_set, EXECUTOR)
+    assert patch["metadata"] == {"resourceVersion": "7"}
+    assert patch["spec"]["suspend"] is False
+    for each in patch["spec"]["replicatedJobs"]:
+        template = each["template"]["spec"]["template"]
+        assert template["spec"]["schedulingGates"] == [{"name": "headgate.dev/placed"}]
+        assert template["metadata"]["labels"]["headgate.dev/executor"] == EXECUTOR
+    manifest = manifest_of(job_set, EXECUTOR)
+    assert manifest["apiVersion"] == "jobset.x-k8s.io/v1alpha2"
+    submitted_templates = [
+        each["template"]["spec"]["template"] for each in manifest["spec"]["replicatedJobs"]
+    ]
+    assert {each["metadata"]["annotations"][JOB] for each in submitted_templates} == {
+        f"{EXECUTOR}/JobSet/team-a/train/u-1"
+    }
+    assert "schedulingGates" not in submitted_templates[0]["spec"]
