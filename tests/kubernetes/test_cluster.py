@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate  # type: ignore[import-untyped]
 import msgspec
 import pytest
 
@@ -296,6 +297,44 @@ def test_hosts_of_a_large_gang_stand_in_a_map_that_goes_with_it(
     executor.assign()
     executor.core.take_answers([_accepted(each) for each in executor.core.unanswered(99)])
     executor.until(lambda: api.do(lambda: api.store.find("configmaps", "team-a", group)) is None)
+
+
+def test_each_pod_costs_the_server_three_changes_and_the_reading_of_its_output(
+    api: ApiDouble, cluster: Cluster, executor: Executor
+) -> None:
+    """Created, let go by the finalizer, deleted; output that ended early is looked at again."""
+    executor.assign(gang_of(podded(output="a line"), ("host-1",) * 8))
+    executor.until(lambda: len(executor.reports("finished")) == 8)
+    for index in range(8):
+        assert output_of(executor.substrate, key_of(index)) == "a line\n"
+    executor.assign()
+    executor.core.take_answers([_accepted(each) for each in executor.core.unanswered(99)])
+    executor.until(lambda: cluster.pods() == [])
+    pods = "/api/v1/namespaces/{namespace}/pods"
+    changes = {"POST": pods, "PATCH": f"{pods}/{{name}}", "DELETE": f"{pods}/{{name}}"}
+    counted = {verb: api.requests[f"{verb} {path}"] for verb, path in changes.items()}
+    assert counted == {"POST": 8, "PATCH": 8, "DELETE": 8}
+    assert api.requests[f"GET {pods}/{{name}}"] == 0
+    assert 8 <= api.requests[f"GET {pods}/{{name}}/log"] <= 16
+    assert api.requests["POST /api/v1/namespaces/{namespace}/services"] == 1
+
+
+def test_what_is_created_is_valid_for_kubernetes(
+    api: ApiDouble, cluster: Cluster, executor: Executor
+) -> None:
+    whole = podded(
+        initContainers=[{"name": "fetch", "image": "registry.example.com/fetch"}],
+        tolerations=[{"key": "own", "operator": "Exists"}],
+        terminationGracePeriodSeconds=60,
+    )
+    executor.assign(assignment_of(whole, hosts=("host-1",) * 300, world_size=300))
+    executor.end()
+    objects = api.do(lambda: list(api.store.objects.items()))
+    made = {key[0]: each for key, each in objects if key[0] in {"configmaps", "pods", "services"}}
+    assert set(made) == {"configmaps", "pods", "services"}
+    for each in made.values():
+        created = {name: value for name, value in each.items() if name != "status"}
+        kubernetes_validate.validate(created, "1.36", strict=True)
 
 
 def test_templates_are_kept_whole(cluster: Cluster, executor: Executor) -> None:
