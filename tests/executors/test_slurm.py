@@ -151,7 +151,12 @@ def run_in(directory: Path, script: str = "true") -> tuple[Path, Path]:
     (own / POD).mkdir(parents=True)
     command = ("sh", "-c", f"cd {directory} && {script}")
     launch = Launch(
-        name=own.name, boot_id="", command=command, environment={}, working_directory="/"
+        name=own.name,
+        boot_id="",
+        command=command,
+        environment={},
+        working_directory="/",
+        news_directory=str(directory),
     )
     write(own / LAUNCH, launch)
     return job, own
