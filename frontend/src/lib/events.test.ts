@@ -21,7 +21,7 @@ test("an event says the reason people ask for first", () => {
   const message = { code: "PodsStopped", arguments: {}, text: "All pods have stopped" };
   expect(factDetail({ type: "workload.evicted", data: { message } })).toBe("All pods have stopped");
   expect(factDetail({ type: "cluster_queue.stopped", data: { stop: { reason: "upgrade" } } })).toBe("upgrade");
-  expect(factDetail({ type: "workload.quota_reserved", data: { admission: { clusterQueue: "gpu" } } })).toBe("in gpu");
+  expect(factDetail({ type: "workload.quota_reserved", data: { admission: { clusterQueue: "gpu" } } })).toBe("ClusterQueue gpu");
 });
 
 test("a failed end looks different from a good one", () => {

@@ -73,7 +73,7 @@ export function factDetail(fact: Pick<Fact, "type" | "data">): string {
   const explanation = data["explanation"] as { sentence?: string } | undefined;
   if (explanation?.sentence) return explanation.sentence;
   const admission = data["admission"] as { clusterQueue?: string; cluster_queue?: string } | undefined;
-  if (admission) return `in ${admission.clusterQueue ?? admission.cluster_queue ?? "a queue"}`;
+  if (admission) return `ClusterQueue ${admission.clusterQueue ?? admission.cluster_queue ?? "unknown"}`;
   const stop = data["stop"] as { reason?: string } | undefined;
   return textOf(data["message"]) || textOf(stop?.reason) || textOf(data["cause"]) || textOf(data["reason"]);
 }

@@ -71,7 +71,7 @@ function Objects({ kind, items, chosen }: { kind: Kind; items: Manifest[]; chose
 function Chosen({ kind, name, found }: { kind: Kind; name: string; found: Manifest | undefined }) {
   if (found === undefined) {
     return (
-      <Empty title={`There is no ${kind} ${name}`}>
+      <Empty title={`${kind} ${name} not found`}>
         <p>It may have been deleted. Its change history keeps every revision.</p>
         <HistoryLink kind={kind} name={name} />
       </Empty>
