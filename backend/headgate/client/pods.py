@@ -6,7 +6,6 @@ Frames come as server-sent events; frames of a session are sent by requests.
 import contextlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from typing import Any
 
 import httpx
 import msgspec
@@ -144,9 +143,6 @@ class PodLogStream:
 SESSION_QUIET_SECONDS = 20.0
 PAUSE_SECONDS = 0.05
 SECONDS_FOR_ROOM = 30.0
-MAX_CONTENT_BYTES = 65_536
-
-Object = dict[str, Any]
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -7,15 +7,13 @@ and options of the command line win.
 import re
 import shlex
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from headgate.cli.failures import CommandFailed, ExitCode
 
 MAX_SCRIPT_BYTES = 100_000
 """Linux takes at most 128 KiB as one argument of a program."""
 SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "python", "python3"})
-
-Object = dict[str, Any]
 
 _MINUTES_TO_SECONDS = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
