@@ -374,7 +374,7 @@ def _queues_of(recorded: RecordedEvent, cluster_state: ClusterState) -> QueueLab
 
 def queue_labels(workload: Workload, cluster_state: ClusterState) -> QueueLabels:
     """Where a workload is, or would be if it held quota."""
-    local_queue = f"{workload.namespace}/{workload.spec.queue_name}"
+    local_queue = workload.local_queue_key
     named = workload.spec.priority_class
     priority_class = named.name if named else ""
     if workload.admission is not None:

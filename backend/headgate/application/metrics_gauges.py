@@ -17,7 +17,6 @@ from headgate.application.metrics_counters import (
 from headgate.application.metrics_cycles import round_gauges
 from headgate.application.queries.queue_status import (
     counts_of,
-    local_queue_key,
     reserved_usage,
 )
 from headgate.application.queries.queue_tree import queue_counts
@@ -136,12 +135,12 @@ def _add_up(cluster_state: ClusterState) -> Cooperative[WorkloadTotals]:
 def _count_unadmitted(totals: WorkloadTotals, queue: str, workload: Workload) -> None:
     if is_admitted(workload):
         return
-    place = (queue, local_queue_key(workload), *_why_unadmitted(workload))
+    place = (queue, workload.local_queue_key, *_why_unadmitted(workload))
     totals.unadmitted[place] = totals.unadmitted.get(place, 0) + 1
 
 
 def _add_held(totals: WorkloadTotals, workload: Workload, amounts: FlavorUsage) -> None:
-    local_queue = local_queue_key(workload)
+    local_queue = workload.local_queue_key
     for held in (totals.reserved, totals.used) if is_admitted(workload) else (totals.reserved,):
         total = held.setdefault(local_queue, {})
         for resource, amount in amounts.items():

@@ -8,7 +8,6 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.explanations import explanation_of
 from headgate.application.queries.queue_status import (
-    local_queue_key,
     pending_order,
     pending_order_of_tree,
 )
@@ -65,7 +64,7 @@ def pending_in_local_queue(
     if queue is None:
         raise NotFound("ObjectNotFound", kind="LocalQueue", name=key)
     places = yield from _places(services, queue.spec.cluster_queue)
-    mine = [place for place in places if local_queue_key(place.workload) == key]
+    mine = [place for place in places if place.workload.local_queue_key == key]
     return (yield from _summary(services, mine, scope, page_request))
 
 
@@ -77,7 +76,7 @@ def _places(services: ApplicationServices, cluster_queue: str) -> Cooperative[li
     of_tree = {key: place for place, key in enumerate(together)}
     for index, key in enumerate(pending_order(cluster_state, cluster_queue).keys):
         workload = cluster_state.workloads[key]
-        local = local_queue_key(workload)
+        local = workload.local_queue_key
         places.append(_Place(workload, index, seen.get(local, 0), of_tree[key]))
         seen[local] = seen.get(local, 0) + 1
         yield

@@ -54,18 +54,13 @@ def reserved_usage(
         return ReservedUsage(dict(held), dict(held))
     for name in partition.charges.holding.get(cluster_queue, ()):
         workload = cluster_state.workloads[name]
-        if local_queue and local_queue != local_queue_key(workload):
+        if local_queue and local_queue != workload.local_queue_key:
             continue
         amounts = usage_of_workload(partition, workload)
         _add(reserved, amounts)
         if is_admitted(workload):
             _add(admitted, amounts)
     return ReservedUsage(reserved, admitted)
-
-
-def local_queue_key(workload: Workload) -> str:
-    """The LocalQueue of a workload as `namespace/name`."""
-    return f"{workload.namespace}/{workload.spec.queue_name}"
 
 
 def usage_of_workload(partition: Partition, workload: Workload) -> FlavorResourceQuantities:

@@ -248,6 +248,11 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
         """The workload's name in commands, events and messages: `namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def local_queue_key(self) -> str:
+        """The key of its LocalQueue, which need not exist: `namespace/name`."""
+        return f"{self.namespace}/{self.spec.queue_name}"
+
 
 WorkloadsByKey = Mapping[str, Workload]
 

@@ -98,7 +98,7 @@ class WorkloadEvaluator:
         self.views = views
         self.workload = workload
         self.pod_sets = pod_sets
-        local = partition.config.local_queues[f"{workload.namespace}/{workload.spec.queue_name}"]
+        local = partition.config.local_queues[workload.local_queue_key]
         self.cluster_queue = local.spec.cluster_queue
         self.node = f"clusterqueue/{self.cluster_queue}"
         spec = partition.specs[self.cluster_queue]

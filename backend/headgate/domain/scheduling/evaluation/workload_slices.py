@@ -33,7 +33,7 @@ def replaced_slice(
     old = predecessor_slice(workloads, workload)
     if old is None or not has_quota_reservation(old) or old.admission is None:
         return None
-    local = partition.config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+    local = partition.config.local_queues.get(workload.local_queue_key)
     same = local is not None and local.spec.cluster_queue == old.admission.cluster_queue
     return old if same else None
 

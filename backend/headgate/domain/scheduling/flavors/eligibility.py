@@ -252,7 +252,7 @@ def invalid_topology_request(config: ObjectSet, workload: Workload) -> Message |
             return message("PodSetsWithoutLevel", asking=asking, others=others)
     if rules.unknown_level != "Deactivate":
         return None
-    local = config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+    local = config.local_queues.get(workload.local_queue_key)
     queue = local.spec.cluster_queue if local is not None else ""
     levels = _levels_of_queue(config, queue)
     for pod_set in pod_sets if levels else ():

@@ -284,7 +284,7 @@ class Partition:
         return self.pending.get(self._cluster_queue_name(workload)) if workload else None
 
     def _cluster_queue_name(self, workload: Workload) -> str:
-        local = self.config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+        local = self.config.local_queues.get(workload.local_queue_key)
         return local.spec.cluster_queue if local else ""
 
 

@@ -159,7 +159,7 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
 
         def local_queue_usage(candidate: Candidate) -> tuple[bool, Fraction]:
             holder = candidate.workload
-            local_queue = f"{holder.namespace}/{holder.spec.queue_name}"
+            local_queue = holder.local_queue_key
             return ranks(candidate.node.removeprefix("clusterqueue/"))(local_queue)
 
         return local_queue_usage

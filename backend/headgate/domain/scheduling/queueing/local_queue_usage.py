@@ -169,19 +169,19 @@ class UsageHistory:
             self.queues = {key: _settled(found) for key, found in self.queues.items()}
             for workload in workloads:
                 if has_quota_reservation(workload):
-                    self._change(_queue_of(workload), at, self._used(workload))
+                    self._change(workload.local_queue_key, at, self._used(workload))
         return {key: before.get(key) for key in sorted({*before, *self.queues})}
 
     def replace(self, old: Workload | None, new: Workload | None, at: Instant) -> UsageUndo:
         """Counts a workload that was added, changed or deleted. Returns the undo."""
         if self.rules is None or not _matters(old, new):
             return {}
-        changed = {_queue_of(workload) for workload in (old, new) if workload is not None}
+        changed = {workload.local_queue_key for workload in (old, new) if workload is not None}
         before: UsageUndo = {key: self.queues.get(key) for key in sorted(changed)}
         if old is not None:
-            self._change(_queue_of(old), at, _negated(self._used(old)))
+            self._change(old.local_queue_key, at, _negated(self._used(old)))
         if new is not None:
-            self._change(_queue_of(new), at, self._used(new))
+            self._change(new.local_queue_key, at, self._used(new))
         if self._counts_reservations:
             self._add_penalty(old, new)
         else:
@@ -244,13 +244,13 @@ class UsageHistory:
         if new is None or was_reserved or not has_quota_reservation(new):
             return
         assert self.rules is not None, "nothing is penalized while it is switched off"
-        found = self.queues[_queue_of(new)]
+        found = self.queues[new.local_queue_key]
         consumed = summed(found.consumed, entry_penalty(_reserved(new), self.rules))
-        self.queues[_queue_of(new)] = replace(found, consumed=consumed)
+        self.queues[new.local_queue_key] = replace(found, consumed=consumed)
 
     def _penalize(self, old: Workload | None, new: Workload | None) -> None:
         """Sets the penalty at reservation, adds it at admission, and drops it without either."""
-        if old is not None and (new is None or _queue_of(new) != _queue_of(old)):
+        if old is not None and (new is None or new.local_queue_key != old.local_queue_key):
             self._settle(old, is_due=False)
         if new is None or not has_quota_reservation(new):
             if new is not None:
@@ -259,19 +259,21 @@ class UsageHistory:
             self._settle(new, is_due=True)
         elif old is None or not has_quota_reservation(old):
             assert self.rules is not None, "nothing is penalized while it is switched off"
-            found = self.queues[_queue_of(new)]
+            found = self.queues[new.local_queue_key]
             penalty = entry_penalty(_reserved(new), self.rules)
             penalties = {**found.penalties, new.key: penalty}
-            self.queues[_queue_of(new)] = replace(found, penalties=penalties)
+            self.queues[new.local_queue_key] = replace(found, penalties=penalties)
 
     def _settle(self, workload: Workload, *, is_due: bool) -> None:
-        found = self.queues[_queue_of(workload)]
+        found = self.queues[workload.local_queue_key]
         if workload.key not in found.penalties:
             return
         penalties = dict(found.penalties)
         penalty = penalties.pop(workload.key)
         consumed = summed(found.consumed, penalty) if is_due else found.consumed
-        self.queues[_queue_of(workload)] = replace(found, consumed=consumed, penalties=penalties)
+        self.queues[workload.local_queue_key] = replace(
+            found, consumed=consumed, penalties=penalties
+        )
 
 
 def _settled(found: Consumption) -> Consumption:
@@ -291,10 +293,6 @@ def _matters(old: Workload | None, new: Workload | None) -> bool:
 def _account(workload: Workload) -> tuple[object, ...]:
     held = has_quota_reservation(workload)
     return held, is_admitted(workload), workload.admission, workload.reclaimable, workload.spec
-
-
-def _queue_of(workload: Workload) -> str:
-    return f"{workload.namespace}/{workload.spec.queue_name}"
 
 
 def _reserved(workload: Workload) -> Requests:

@@ -47,7 +47,7 @@ def reserves_quota_while_pending(config: ObjectSet, workload: Workload) -> bool:
     """Whether quota is kept for a workload while it is pending; its end frees it."""
     if workload.spec.preemptibility == "Preemptible":
         return False
-    local = config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+    local = config.local_queues.get(workload.local_queue_key)
     queue = config.cluster_queues.get(local.spec.cluster_queue) if local else None
     return queue is not None and queue.spec.preemption.reserve_for_pending_non_preemptible
 
@@ -72,7 +72,7 @@ def pending_entry(
     if not is_competitor and not _becomes_candidate_later(workload):
         return None
     by_usage = uses_admission_fair_sharing(config, spec)
-    local_queue = f"{workload.namespace}/{workload.spec.queue_name}" if by_usage else ""
+    local_queue = workload.local_queue_key if by_usage else ""
     return PendingEntry(
         queue_order(workload, spec),
         _equivalence_class(workload, local_queue),
