@@ -28,7 +28,7 @@ from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.queueing.local_queue_usage import with_penalties
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.scheduling.quota.tree import QuotaTree
-from headgate.domain.values.quantities import FlavorUsage, Requests, added
+from headgate.domain.values.quantities import FlavorUsage, Requests, add_to, added
 from headgate.domain.workloads.admission import needed_pod_sets
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition, is_admitted
@@ -142,9 +142,7 @@ def _count_unadmitted(totals: WorkloadTotals, queue: str, workload: Workload) ->
 def _add_held(totals: WorkloadTotals, workload: Workload, amounts: FlavorUsage) -> None:
     local_queue = workload.local_queue_key
     for held in (totals.reserved, totals.used) if is_admitted(workload) else (totals.reserved,):
-        total = held.setdefault(local_queue, {})
-        for resource, amount in amounts.items():
-            total[resource] = total.get(resource, 0) + amount
+        add_to(held.setdefault(local_queue, {}), amounts)
 
 
 def _why_unadmitted(workload: Workload) -> tuple[str, str]:

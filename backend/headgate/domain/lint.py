@@ -17,7 +17,7 @@ from headgate.domain.rejection import child
 from headgate.domain.scheduling.queueing.queue_checks import pods_ready_rules
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.message import Amount, Message, message
-from headgate.domain.values.quantities import FlavorUsage, Requests
+from headgate.domain.values.quantities import FlavorUsage, Requests, add_to
 
 LintRule = Literal[
     "UnitSlip",
@@ -78,19 +78,14 @@ def capacity_of_flavors(config: ObjectSet) -> FlavorCapacity:
     alike: dict[tuple[str, ...], Requests] = {}
     for _, node in sorted(config.nodes.items()):
         offer = alike.setdefault(tuple(node.labels.get(key, "") for key in keys), {})
-        _add(offer, node.spec.allocatable)
+        add_to(offer, node.spec.allocatable)
     found: dict[str, Requests] = {}
     for name, flavor in sorted(config.resource_flavors.items()):
         found[name] = {}
         for values, offer in alike.items():
             if node_is_of_flavor(dict(zip(keys, values, strict=True)), flavor.spec):
-                _add(found[name], offer)
+                add_to(found[name], offer)
     return found
-
-
-def _add(total: Requests, amounts: Mapping[str, int]) -> None:
-    for resource, amount in amounts.items():
-        total[resource] = total.get(resource, 0) + amount
 
 
 MAX_PLAUSIBLE_CPU_MILLI = 1_000_000

@@ -263,27 +263,20 @@ async def report(
     services: ApplicationServices, request: CommandRequest, told: Report
 ) -> CommandResponse:
     """Records one report if it says anything new."""
-    return await execute(services, request, [_report_command(told)])
+    return await execute(services, request, [command_on_workload(*told)])
 
 
 async def report_each(
     services: ApplicationServices, request: CommandRequest, told: Sequence[Report]
 ) -> tuple[list[CommandResult], int]:
     """Record each report individually; returns the results and the position."""
-    return await execute_each(services, request.metadata, [_report_command(one) for one in told])
+    return await execute_each(
+        services, request.metadata, [command_on_workload(*one) for one in told]
+    )
 
 
 async def report_together(
     services: ApplicationServices, request: CommandRequest, told: Sequence[Report]
 ) -> CommandResponse:
     """The same under an idempotency key: one append, so that the answer is kept with it."""
-    return await execute(services, request, [_report_command(one) for one in told])
-
-
-def _report_command(told: Report) -> StreamCommand:
-    workload, command = told
-
-    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
-        return WORKLOAD.decide(context.state, command, context.at)
-
-    return StreamCommand(stream=workload_stream(workload), decide=decide)
+    return await execute(services, request, [command_on_workload(*one) for one in told])

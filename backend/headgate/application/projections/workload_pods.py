@@ -32,6 +32,7 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.evolve import evolve
 from headgate.domain.workloads.pods.attempt_pods import NO_PROGRESS, AttemptPod, attempt_pods
 from headgate.domain.workloads.pods.completions import indices_over
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import PodReason
 from headgate.domain.workloads.state import Workload, phase_of
 
@@ -161,12 +162,8 @@ def _changes(before: Workload, after: Workload, recorded: RecordedEvent) -> Iter
     if isinstance(event, WorkloadPodsReady) and not after.progress and not event.recovered:
         ready = {"state": "Running", "started_at": at, "ready_at": at}
         yield from (Put(_key_of(after, pod), ready) for pod in _pods_of(after).values())
-    if _may_run(before) and not _may_run(after):
+    if has_quota_reservation(before) and not has_quota_reservation(after):
         yield from _ended(before, after, at)
-
-
-def _may_run(workload: Workload) -> bool:
-    return workload.admission is not None and workload.finished_at is None
 
 
 def _pods_of(workload: Workload) -> dict[tuple[str, int], AttemptPod]:

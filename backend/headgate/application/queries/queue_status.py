@@ -24,7 +24,7 @@ from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, Quot
 from headgate.domain.scheduling.quota.usage import loans_in_tree
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.quantities import FlavorResource, FlavorUsage
+from headgate.domain.values.quantities import FlavorResource, FlavorUsage, add_to
 from headgate.domain.workloads.state import Workload, is_admitted
 
 QuotaLoan = tuple[str, str, int]
@@ -57,9 +57,9 @@ def reserved_usage(
         if local_queue and local_queue != workload.local_queue_key:
             continue
         amounts = usage_of_workload(partition, workload)
-        _add(reserved, amounts)
+        add_to(reserved, amounts)
         if is_admitted(workload):
-            _add(admitted, amounts)
+            add_to(admitted, amounts)
     return ReservedUsage(reserved, admitted)
 
 
@@ -106,11 +106,6 @@ def loans(partition: Partition, key: FlavorResource) -> list[QuotaLoan]:
         for root in roots
         for loan in loans_in_tree(tree, partition.usage[ACTUAL], root, key)
     ]
-
-
-def _add(total: FlavorUsage, amounts: Mapping[FlavorResource, int]) -> None:
-    for key, amount in amounts.items():
-        total[key] = total.get(key, 0) + amount
 
 
 NANO = 10**9

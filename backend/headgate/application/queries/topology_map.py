@@ -10,12 +10,12 @@ from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
+from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor, leaf_path
 from headgate.domain.scheduling.placement.host_table import PODS, host_name, is_schedulable
-from headgate.domain.values.quantities import Requests, added, scaled
+from headgate.domain.values.quantities import Requests, add_to, added, scaled
 from headgate.domain.workloads.admission import needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
@@ -172,10 +172,9 @@ def topology_map(
     for node in nodes:
         places.setdefault(leaf_path(node, spec), []).append(node)
         yield
-    goes_to_hosts = spec.levels[-1] == HOSTNAME_LABEL
     leaves = (
         _leaf(path, found[0], stays.get(path[-1:], []), scope)
-        if goes_to_hosts
+        if spec.goes_to_hosts
         else _place_of_hosts(path, found, stays.get(path, []), scope)
         for path, found in sorted(places.items())
     )
@@ -340,8 +339,7 @@ def _domain(path: Path, children: list[DomainNode]) -> DomainNode:
 
 
 def _summed(amounts: Iterable[Mapping[str, int]]) -> Requests:
-    total: dict[str, int] = {}
-    for amount in amounts:
-        for resource, number in amount.items():
-            total[resource] = total.get(resource, 0) + number
+    total: Requests = {}
+    for more in amounts:
+        add_to(total, more)
     return dict(sorted(total.items()))

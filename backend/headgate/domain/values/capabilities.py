@@ -188,21 +188,21 @@ def required_capabilities(template: AnyTemplate) -> tuple[str, ...]:
     if not isinstance(pod, dict):
         return tuple(found)
     found |= {name for name, value in pod.items() if name not in POD_FIELDS_FREE and value}
-    for volume in _mappings(pod.get("volumes")):
+    for volume in mappings(pod.get("volumes")):
         found |= {f"volumes.{kind}" for kind in volume if kind != "name"}
         empty = volume.get("emptyDir")
         if isinstance(empty, dict) and empty.get("mode") is not None:
             found.add("volumes.emptyDir.mode")
-    containers = _mappings(pod.get("containers"))
-    for container in (*_mappings(pod.get("initContainers")), *containers):
-        for mount in _mappings(container.get("volumeMounts")):
+    containers = mappings(pod.get("containers"))
+    for container in (*mappings(pod.get("initContainers")), *containers):
+        for mount in mappings(container.get("volumeMounts")):
             found |= {
                 f"volumeMounts.{name}"
                 for name, usual in MOUNT_FIELDS.items()
                 if mount.get(name) not in (None, "", [], usual)
             }
         found |= {n for n, value in container.items() if n not in CONTAINER_FIELDS_FREE and value}
-        for variable in _mappings(container.get("env")):
+        for variable in mappings(container.get("env")):
             source = variable.get("valueFrom")
             found |= {f"env.{kind}" for kind in source} if isinstance(source, dict) else set()
     if pod.get("initContainers"):
@@ -228,5 +228,6 @@ def _annotation(template: AnyTemplate, name: str) -> str:
     return str(annotations.get(name) or "") if isinstance(annotations, dict) else ""
 
 
-def _mappings(values: Any) -> list[AnyTemplate]:  # noqa: ANN401 - what was written
+def mappings(values: Any) -> list[AnyTemplate]:  # noqa: ANN401 - what was written
+    """The mappings among what was written as a list."""
     return [each for each in values or () if isinstance(each, dict)]

@@ -6,7 +6,7 @@ Memory is in bytes, devices and pods in pieces (reference queueing.md §3.3, §4
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 Requests: TypeAlias = dict[str, int]
 """Resource name to amount."""
@@ -36,6 +36,15 @@ def added(left: Mapping[str, int], right: Mapping[str, int]) -> Requests:
     """The sum of two amounts, resource by resource."""
     names = sorted({*left, *right})
     return {name: left.get(name, 0) + right.get(name, 0) for name in names}
+
+
+Key = TypeVar("Key")
+
+
+def add_to(totals: dict[Key, int], amounts: Mapping[Key, int]) -> None:
+    """Adds amounts to totals of the same keys, in place."""
+    for key, amount in amounts.items():
+        totals[key] = totals.get(key, 0) + amount
 
 
 MAX_AMOUNT = 2**63 - 1

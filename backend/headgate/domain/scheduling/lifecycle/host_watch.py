@@ -29,7 +29,7 @@ from headgate.domain.scheduling.placement.host_table import (
     overcommitted_leaves,
 )
 from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import Requests, add_to
 from headgate.domain.values.selectors import Taint, untolerated
 from headgate.domain.workloads.admission import (
     PodSetAssignment,
@@ -277,10 +277,9 @@ class HostWatch:
 
     def allocatable_at(self, place: tuple[str, ...]) -> Requests:
         """The allocatable resources of the nodes of a host, ready or not."""
-        has: dict[str, int] = {}
+        has: Requests = {}
         for node in self._hosts.nodes_at(place):
-            for resource, amount in node.spec.allocatable.items():
-                has[resource] = has.get(resource, 0) + amount
+            add_to(has, node.spec.allocatable)
         return has
 
     def _is_overcommitted(self, place: tuple[str, ...]) -> bool:

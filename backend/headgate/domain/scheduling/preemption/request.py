@@ -15,12 +15,11 @@ from headgate.domain.rounds.state import PreemptionReason
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message
-from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.values.quantities import FlavorResource, add_to
 from headgate.domain.workloads.pods.eviction_units import EvictionUnit, combined_unit
 from headgate.domain.workloads.state import Workload
 
 Item = TypeVar("Item")
-Key = TypeVar("Key")
 
 PreemptionScope: TypeAlias = Literal["Own", "Guarantee", "NoBorrow", "WhileBorrowing", "FairShare"]
 """The rule that makes a candidate a victim (preemption.md §1.3, §6.6).
@@ -227,14 +226,9 @@ def _merged(group: list[Victim]) -> Victim:
         if eviction_unit is None:
             return victim
         is_whole = is_whole or eviction_unit.is_remainder
-        _add(amounts, victim.candidate.amounts)
-        _add(pods, eviction_unit.pods)
+        add_to(amounts, victim.candidate.amounts)
+        add_to(pods, eviction_unit.pods)
     eviction_unit = None if is_whole else combined_unit(first.workload, pods)
     return replace(
         first, candidate=replace(first.candidate, amounts=amounts, eviction_unit=eviction_unit)
     )
-
-
-def _add(sums: dict[Key, int], more: Mapping[Key, int]) -> None:
-    for key, amount in more.items():
-        sums[key] = sums.get(key, 0) + amount

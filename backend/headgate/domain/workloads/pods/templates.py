@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.values.capabilities import required_capabilities
+from headgate.domain.values.capabilities import mappings, required_capabilities
 from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 
@@ -100,8 +100,8 @@ def literal_secrets(template: TemplateFields) -> tuple[tuple[str, str], ...]:
     return tuple(
         (f"/spec/{field}/{number}/env/{index}", str(variable["name"]))
         for field in ("initContainers", "containers")
-        for number, container in enumerate(_mappings((template.get("spec") or {}).get(field)))
-        for index, variable in enumerate(_mappings(container.get("env")))
+        for number, container in enumerate(mappings((template.get("spec") or {}).get(field)))
+        for index, variable in enumerate(mappings(container.get("env")))
         if variable.get("value") and _is_named_like_secret(str(variable.get("name") or ""))
     )
 
@@ -127,7 +127,7 @@ def ignored_placement_fields(template: TemplateFields) -> tuple[str, ...]:
     paths = [path for path in PLACEMENT_FIELDS_IGNORED if _value_at(spec, path)]
     spreads = [
         ("topologySpreadConstraints", str(number))
-        for number, constraint in enumerate(_mappings(spec.get("topologySpreadConstraints")))
+        for number, constraint in enumerate(mappings(spec.get("topologySpreadConstraints")))
         if constraint.get("whenUnsatisfiable") == "ScheduleAnyway"
     ]
     return tuple("/".join(("/spec", *path)) for path in (*paths, *spreads))
@@ -141,10 +141,6 @@ def _value_at(values: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - what
 
 def _is_named_like_secret(name: str) -> bool:
     return name.upper().replace("-", "_").rpartition("_")[2] in SECRET_WORDS
-
-
-def _mappings(values: Any) -> list[TemplateFields]:  # noqa: ANN401 - what was written
-    return [each for each in values or () if isinstance(each, dict)]
 
 
 def _with_known(pod_set: PodSet, known: PodSet | None) -> PodSet:
