@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, ReclaimPolicy
-from headgate.domain.kinds.queue_preemption import WithinClusterQueuePolicy as WithinPolicy
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption, ReclaimPolicy
+from headgate.domain.kinds.queue_settings import WithinClusterQueuePolicy as WithinPolicy
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.values.quantities import amount_of
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest

@@ -5,7 +5,7 @@
 
 from typing import Any
 
-from headgate.domain.kinds.queue_preemption import BorrowWithinCohort, ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import BorrowWithinCohort, ClusterQueuePreemption
 from headgate.domain.rounds.state import is_open
 from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadQuotaReserved

@@ -6,7 +6,7 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
+from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.values.selectors import LabelSelector
 from tests.builders.instants import T0
 

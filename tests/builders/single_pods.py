@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.rounds.state import VictimReleased
 from headgate.domain.workloads.events import WorkloadEvicted
 from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted

@@ -20,8 +20,8 @@ from headgate.domain.kinds.configuration import (
     ConfigurationSpec,
 )
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
+from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyCreated, TopologySpec
 from headgate.domain.nodes.state import NodeCreated, NodeSpec
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent

@@ -10,7 +10,7 @@ from headgate.application.queries.attention import (
     needing_attention,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.events import WorkloadFinished

@@ -10,7 +10,7 @@ from headgate.application.queries.detectors import (
 )
 from headgate.application.queries.expected_start import expected_start
 from headgate.application.queries.explanations import explanation_of
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.messages.catalogue import text_of

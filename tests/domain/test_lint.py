@@ -6,7 +6,7 @@ import pytest
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, cluster_queue_violations
 from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
+from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.kinds.workload_priority_class import (
     WorkloadPriorityClassCreated,

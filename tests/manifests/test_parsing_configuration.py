@@ -14,9 +14,14 @@ from headgate.domain.kinds.cluster_queue import (
 from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.kinds.queue_preemption import BorrowWithinCohort, ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import (
+    BorrowWithinCohort,
+    ClusterQueuePreemption,
+    FlavorQuotas,
+    ResourceGroup,
+    ResourceQuota,
+)
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec

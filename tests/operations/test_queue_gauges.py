@@ -9,7 +9,7 @@ from headgate.application.metrics_gauges import read_gauges
 from headgate.application.queries.queue_status import ReservedUsage, reserved_usage
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import AdmissionFairSharing
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from tests.builders.world import World, quotas
 
 

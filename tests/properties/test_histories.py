@@ -15,7 +15,7 @@ from headgate.domain.kinds.cluster_queue import (
 )
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopped
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.kinds.queue_stop import Stop
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.nodes.state import NodeCordoned, NodeReported, NodeUncordoned

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyRules
 from headgate.domain.nodes.state import (
     NodeChanged,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
-from headgate.domain.kinds.queue_preemption import (
+from headgate.domain.kinds.queue_settings import (
     BorrowWithinCohort,
     ClusterQueuePreemption,
     ReclaimPolicy,

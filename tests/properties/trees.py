@@ -5,7 +5,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from headgate.domain.kinds.configuration import AdmissionFairSharing, FairSharing
-from headgate.domain.kinds.resource_groups import ResourceGroup
+from headgate.domain.kinds.queue_settings import ResourceGroup
 from tests.builders.world import World, quotas
 
 Limits = tuple[int, int | None, int | None]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
+from headgate.domain.kinds.queue_settings import ResourceGroup, ResourceQuota
 
 Free: TypeAlias = dict[tuple[str, str], int]
 """By ClusterQueue and flavor."""

@@ -11,7 +11,7 @@ from itertools import product
 from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.kinds.resource_groups import ResourceQuota
+from headgate.domain.kinds.queue_settings import ResourceQuota
 from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload

@@ -16,7 +16,7 @@ from headgate.domain.kinds.configured_object import ObjectEvent
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.kubernetes_kinds import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.kinds.queue_stop import Stop, StopPolicy
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyCreated, TopologySpec

@@ -24,7 +24,7 @@ from headgate.domain.kinds.local_queue import (
     LocalQueueSpec,
     LocalQueueStopped,
 )
-from headgate.domain.kinds.queue_preemption import (
+from headgate.domain.kinds.queue_settings import (
     BorrowWithinCohort,
     ClusterQueuePreemption,
     PreemptionRate,

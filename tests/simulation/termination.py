@@ -13,7 +13,7 @@ from unittest.mock import patch
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.queue_preemption import BorrowWithinCohort, ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import BorrowWithinCohort, ClusterQueuePreemption
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.state import Round, RoundVictim
 from headgate.domain.scheduling.partition.eviction_graph import Epoch, EvictionGraph

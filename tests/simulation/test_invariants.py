@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.rounds.state import PlacementInvalidated, RoundCommitted
 from headgate.domain.values.selectors import LabelSelector

@@ -13,8 +13,8 @@ from headgate.domain.kinds import local_queue as lq
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.nodes import state as t
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.recorded_event import EventMetadata, RecordedEvent

@@ -9,8 +9,8 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec
 from headgate.domain.kinds.kubernetes_kinds import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
+from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import stream_of, workload_stream

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from headgate.domain.kinds.queue_settings import ResourceGroup, ResourceQuota
 from headgate.domain.kinds.resource_flavor import node_is_of_flavor
-from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import child
 from headgate.domain.scheduling.queueing.queue_checks import pods_ready_rules

@@ -14,8 +14,12 @@ from headgate.domain.kinds.cluster_queue import (
 from headgate.domain.kinds.cohort import COHORT, CohortSpec, cohort_violations
 from headgate.domain.kinds.local_queue import LOCAL_QUEUE, LocalQueueSpec, local_queue_violations
 from headgate.domain.kinds.object_commands import Change, Create
-from headgate.domain.kinds.queue_preemption import BorrowWithinCohort, ClusterQueuePreemption
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup
+from headgate.domain.kinds.queue_settings import (
+    BorrowWithinCohort,
+    ClusterQueuePreemption,
+    FlavorQuotas,
+    ResourceGroup,
+)
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.selectors import LabelSelector, Requirement

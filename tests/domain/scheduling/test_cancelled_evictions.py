@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, SoftEviction
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption, SoftEviction
 from headgate.domain.nodes.state import NodeReported
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.values.message import message

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from headgate.application.verify.verify import History
 from headgate.domain.kinds.kubernetes_kinds import NamespaceCreated, NamespaceSpec
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.nodes.state import NodeCordoned, NodeReported
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.topology_fits import near_fits

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from headgate.application.verify.verify import History
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.kubernetes_kinds import NamespaceCreated, NamespaceSpec
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.message import message

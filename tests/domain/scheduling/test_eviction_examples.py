@@ -10,7 +10,7 @@ from headgate.domain.kinds.configuration import (
     ConfigurationSpec,
     PreemptionRules,
 )
-from headgate.domain.kinds.queue_preemption import (
+from headgate.domain.kinds.queue_settings import (
     ClusterQueuePreemption,
     EvictionMode,
     SoftEviction,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.application.queries.queue_status import status_of, weighted_share_of
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
+from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.scheduling.quota.dominant_resource_share import (
     UNBOUNDED_SHARE,
     DominantResourceShare,

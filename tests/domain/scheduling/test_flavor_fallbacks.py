@@ -6,7 +6,7 @@ import pytest
 
 from headgate.application.queries.detectors import detected_problems
 from headgate.domain.kinds.cluster_queue import FlavorFungibility
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
 from headgate.domain.values.message import message
 from headgate.domain.workloads.events import WorkloadSubmitted

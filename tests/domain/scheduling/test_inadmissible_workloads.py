@@ -12,7 +12,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import ResourceRules, Transformation
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
-from headgate.domain.kinds.queue_preemption import (
+from headgate.domain.kinds.queue_settings import (
     BorrowWithinCohort,
     ClusterQueuePreemption,
     MinimumRuntime,

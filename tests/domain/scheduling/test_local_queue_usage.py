@@ -9,7 +9,7 @@ from headgate.application.queries.queue_status import consumed_by, pending_order
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import AdmissionFairSharing
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.workloads.events import WorkloadEvicted
 from tests.builders.world import World, quotas

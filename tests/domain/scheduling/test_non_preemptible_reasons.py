@@ -1,6 +1,6 @@
 """What work is told that may not be preempted, or may not preempt (preemption.md §6.4, §6.6)."""
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.workloads.explanation import Explanation
 from headgate.messages.catalogue import remedies_of, sentence_of
 from tests.builders.world import World, quotas

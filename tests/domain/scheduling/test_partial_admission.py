@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.scheduling.evaluation.evaluate import largest_fitting
 from headgate.domain.workloads.admission import PodSetAssignment
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, SoftEviction
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption, SoftEviction
 from headgate.domain.rounds.state import RoundCommitted, VictimReleased
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.values.message import message

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyRules
 from headgate.domain.nodes.state import NodeDeleted
 from headgate.domain.workloads.decide.topology_rules import slice_violations

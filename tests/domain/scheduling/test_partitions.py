@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.nodes.state import NodeReported
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.workloads.events import (

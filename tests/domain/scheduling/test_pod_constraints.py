@@ -6,7 +6,7 @@ Kubernetes: required inter-pod affinity and anti-affinity, topologySpreadConstra
 from typing import Any
 
 from headgate.domain.kinds.kubernetes_kinds import NamespaceCreated, NamespaceSpec
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.nodes.state import NodeDeleted
 from headgate.domain.scheduling.placement.host_table import PROJECTED

@@ -1,6 +1,6 @@
 """What the conditions of a victim say, word for word as Kueue says it."""
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.values.message import ObjectReference
 from headgate.domain.workloads.preemption_events import PreemptorReference
 from headgate.domain.workloads.state import ConditionType, condition

@@ -1,6 +1,6 @@
 """Rounds from the decision to make room until the preemptor starts, or not."""
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.nodes.state import NodeReported
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.message import message, workload_reference

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.workloads.commands import ChangeProtection
 from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec, Retention
 from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.kinds.wait_for_pods_ready import (
     WORKLOAD_TIMEOUTS,
     RequeuingStrategy,

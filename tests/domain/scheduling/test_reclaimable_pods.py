@@ -4,7 +4,7 @@ import pytest
 
 from headgate.application.queries.queue_status import status_of
 from headgate.application.verify.verify import History
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.nodes.state import NodeCordoned, NodeDeleted
 from headgate.domain.rejection import IllegalNow, InvalidObject
 from headgate.domain.workloads.admission import Admission

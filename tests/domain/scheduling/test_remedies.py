@@ -7,8 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup
+from headgate.domain.kinds.queue_settings import (
+    ClusterQueuePreemption,
+    FlavorQuotas,
+    ResourceGroup,
+)
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import headroom

@@ -1,6 +1,6 @@
 """The worked examples of rounds, by their numbers (reference preemption.md §7)."""
 
-from headgate.domain.kinds.queue_preemption import (
+from headgate.domain.kinds.queue_settings import (
     BorrowWithinCohort,
     ClusterQueuePreemption,
     PreemptionRate,

@@ -1,7 +1,7 @@
 """The order of pending workloads, blocking heads, and requeueing of inadmissible workloads."""
 
 from headgate.application.queries.queue_status import pending_order
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.kinds.workload_priority_class import (
     WorkloadPriorityClassChanged,
     WorkloadPriorityClassCreated,

@@ -4,7 +4,7 @@ import pytest
 
 from headgate.domain.kinds.configuration import FairSharing
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, MinimumRuntime
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption, MinimumRuntime
 from headgate.domain.rounds.state import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses

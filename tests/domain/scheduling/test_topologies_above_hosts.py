@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.nodes.state import NodeReported
 from headgate.domain.values.selectors import Taint

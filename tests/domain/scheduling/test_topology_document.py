@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.kinds.topology import (
     HOSTNAME_LABEL,
     TopologyChanged,

@@ -8,14 +8,16 @@ from headgate.domain.kinds.cluster_queue import (
     FlavorFungibility,
 )
 from headgate.domain.kinds.cohort import CohortSpec
-from headgate.domain.kinds.queue_preemption import (
+from headgate.domain.kinds.queue_settings import (
     BorrowWithinCohort,
     ClusterQueuePreemption,
+    FlavorQuotas,
     MinimumRuntime,
     PreemptionRate,
+    ResourceGroup,
+    ResourceQuota,
     SoftEviction,
 )
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from tests.manifests.drawing.values import (
     AMOUNTS,
     MAYBE_AMOUNT,

@@ -18,7 +18,7 @@ from headgate.adapters.manifests.queue_settings import (
 from headgate.adapters.manifests.records import Record, field, listed
 from headgate.domain.kinds.cohort import COHORT, CohortSpec
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.queue_preemption import MinimumRuntime
+from headgate.domain.kinds.queue_settings import MinimumRuntime
 
 
 def _read_parent(spec: Fields, name: str, _: object) -> str:

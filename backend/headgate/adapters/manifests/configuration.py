@@ -41,7 +41,7 @@ from headgate.domain.kinds.configuration import (
     Transformation,
 )
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.queue_preemption import EVICTION_MODES, EvictionMode
+from headgate.domain.kinds.queue_settings import EVICTION_MODES, EvictionMode
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.values.quantities import milli_quantity, quantity_of
 

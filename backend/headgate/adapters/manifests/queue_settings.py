@@ -8,14 +8,16 @@ from typing import Any, Literal
 from headgate.adapters.manifests.fields import Fields, either, read_seconds
 from headgate.adapters.manifests.metadata import Duration, ManifestSchema
 from headgate.adapters.manifests.records import Record, duration, field, listed, nested
-from headgate.domain.kinds.queue_preemption import (
+from headgate.domain.kinds.queue_settings import (
     BorrowWithinCohort,
     ClusterQueuePreemption,
+    FlavorQuotas,
     MinimumRuntime,
     PreemptionRate,
+    ResourceGroup,
+    ResourceQuota,
     SoftEviction,
 )
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.values.quantities import milli_quantity, quantity_of
 

@@ -10,8 +10,8 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.queue_activity import Activity
+from headgate.domain.kinds.queue_settings import ResourceQuota
 from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.kinds.resource_groups import ResourceQuota
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorUsage, quantity_of
 

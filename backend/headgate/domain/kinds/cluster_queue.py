@@ -22,9 +22,12 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import (
     Kind,
 )
-from headgate.domain.kinds.queue_preemption import (
+from headgate.domain.kinds.queue_settings import (
     ClusterQueuePreemption,
+    ResourceGroup,
+    group_violations,
     preemption_violations,
+    weight_violations,
 )
 from headgate.domain.kinds.queue_stop import (
     Stop,
@@ -33,7 +36,6 @@ from headgate.domain.kinds.queue_stop import (
     decide_stoppable,
     evolve_stoppable,
 )
-from headgate.domain.kinds.resource_groups import ResourceGroup, group_violations, weight_violations
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
 from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.selectors import LabelSelector

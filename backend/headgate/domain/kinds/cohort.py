@@ -10,10 +10,11 @@ from headgate.domain.kinds.configured_object import (
     ObjectDeletionRequested,
 )
 from headgate.domain.kinds.object_commands import Kind
-from headgate.domain.kinds.queue_preemption import MinimumRuntime, runtime_violations
-from headgate.domain.kinds.resource_groups import (
+from headgate.domain.kinds.queue_settings import (
+    MinimumRuntime,
     ResourceGroup,
     group_violations,
+    runtime_violations,
     weight_violations,
 )
 from headgate.domain.rejection import Violation

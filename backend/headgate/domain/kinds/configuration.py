@@ -23,7 +23,7 @@ from headgate.domain.kinds.configured_object import (
 )
 from headgate.domain.kinds.metric_labels import MetricRules, metric_violations
 from headgate.domain.kinds.object_commands import Kind
-from headgate.domain.kinds.queue_preemption import EvictionMode
+from headgate.domain.kinds.queue_settings import EvictionMode
 from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
 from headgate.domain.rejection import Violation, child, violation

@@ -11,6 +11,7 @@ from headgate.domain.kinds.configured_object import (
     StatusEvent,
 )
 from headgate.domain.kinds.object_commands import Kind
+from headgate.domain.kinds.queue_settings import weight_violations
 from headgate.domain.kinds.queue_stop import (
     Stop,
     StopEvents,
@@ -18,7 +19,6 @@ from headgate.domain.kinds.queue_stop import (
     decide_stoppable,
     evolve_stoppable,
 )
-from headgate.domain.kinds.resource_groups import weight_violations
 from headgate.domain.rejection import Violation, violation
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.domain.kinds.cohort import CohortCreated, CohortSpec
-from headgate.domain.kinds.queue_preemption import MinimumRuntime
+from headgate.domain.kinds.queue_settings import MinimumRuntime
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from headgate.domain.kinds.cluster_queue import FlavorFungibility
-from headgate.domain.kinds.resource_groups import ResourceGroup
+from headgate.domain.kinds.queue_settings import ResourceGroup
 from headgate.domain.scheduling.flavors.eligibility import (
     FlavorOptions,
     flavor_with_hosts,

@@ -9,7 +9,7 @@ Pending workloads are requeued when a protection ends.
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from headgate.domain.kinds.queue_preemption import MinimumRuntime
+from headgate.domain.kinds.queue_settings import MinimumRuntime
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.timers import Timers
 from headgate.domain.values.instants import Instant, seconds_after

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.rounds.state import PreemptionReason
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.instants import Instant

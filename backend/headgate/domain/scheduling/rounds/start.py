@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.kinds.queue_preemption import PreemptionRate, SoftEviction
+from headgate.domain.kinds.queue_settings import PreemptionRate, SoftEviction
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.decide import CommitRound, SupersedeRound, decide
 from headgate.domain.rounds.state import QuotaFigures, RoundVictim
