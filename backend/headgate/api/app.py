@@ -83,7 +83,7 @@ from headgate.application.metrics_cycles import CycleDurations
 from headgate.application.pod_log_store import MEBIBYTE
 from headgate.application.ports import AppendUnit, Nudges, Unavailable
 from headgate.application.projections.followers import Rebuilds
-from headgate.application.queries.did_you_mean import did_you_mean
+from headgate.application.queries.views import did_you_mean
 from headgate.application.readiness import ReadinessWatch
 from headgate.bootstrap import AnswerLimits, Platform, open_platform
 from headgate.domain.kinds.configured_object import Absent

@@ -54,7 +54,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import object_commands
 from headgate.application.commands.object_commands import change_to
 from headgate.application.ports import Loaded
-from headgate.application.queries.did_you_mean import did_you_mean
+from headgate.application.queries.views import did_you_mean
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rejection import Rejection
 from headgate.domain.streams import stream_of

@@ -30,11 +30,11 @@ from headgate.application.cooperative import each, run_yielding
 from headgate.application.ports import Loaded, WorkloadQuery
 from headgate.application.projections.workload_pods import PodFilter, PodPlace, PodState
 from headgate.application.queries import timelines
-from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.application.queries.explanations import explanation_view, summaries
 from headgate.application.queries.pending_workloads import unschedulable_keys
 from headgate.application.queries.pods import AttemptSummary, PodView, pods_of_attempt
 from headgate.application.queries.timelines import Detail
+from headgate.application.queries.views import did_you_mean
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.field_rules import shown
 from headgate.domain.kinds.configured_object import Absent

@@ -14,7 +14,7 @@ from headgate.application.commands.decide import config_after, queue_failure
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.config_warnings import AdviceView
-from headgate.application.queries.did_you_mean import did_you_mean
+from headgate.application.queries.views import did_you_mean
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import moved
 from headgate.domain.scheduling.evaluation.unschedulable import unschedulable_reason
