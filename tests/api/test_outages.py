@@ -11,8 +11,7 @@ from litestar.testing import TestClient
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.api.app import app_over, application_services
-from headgate.application.application_services import ApplicationServices
-from headgate.application.database_clock import DatabaseClock
+from headgate.application.application_services import ApplicationServices, DatabaseClock
 from headgate.application.ports import Unavailable
 from headgate.bootstrap import Platform
 from tests.api.callers import ADMIN_SECRET, Api, workload

@@ -8,11 +8,10 @@ from headgate.adapters.manifests.parse import Desired, parse_value
 from headgate.api.app import application_services
 from headgate.api.manifests import wanted_of
 from headgate.application.access.identity import ADMIN
-from headgate.application.application_services import ApplicationServices
+from headgate.application.application_services import ApplicationServices, DatabaseClock
 from headgate.application.commands.decide import decide_commands, unit_of_results
 from headgate.application.commands.submission_commands import submission
 from headgate.application.cooperative import at_once
-from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state import LiveReader
 from headgate.application.ports import Appended, AppendUnit, Loaded
 from headgate.bootstrap import open_platform

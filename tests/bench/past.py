@@ -15,8 +15,7 @@ import psycopg
 from msgspec.structs import replace
 
 from headgate.api.app import application_services
-from headgate.application.application_services import ApplicationServices
-from headgate.application.database_clock import DatabaseClock
+from headgate.application.application_services import ApplicationServices, DatabaseClock
 from headgate.application.live_state import COLLECT_AFTER
 from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.queue_tree import queue_tree

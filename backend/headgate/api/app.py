@@ -70,10 +70,9 @@ from headgate.api.workloads.controller import AllWorkloads, Workloads
 from headgate.api.workloads.queries import WorkloadPods
 from headgate.application.access.identity import TokenCache
 from headgate.application.access.request_limits import RequestLimits, read_limits
-from headgate.application.application_services import ApplicationServices
+from headgate.application.application_services import ApplicationServices, DatabaseClock
 from headgate.application.commands.executor_commands import LeaseKeeper
 from headgate.application.cooperative import CountedThreads
-from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_stores import RendezvousPorts
 from headgate.application.group_commit import GroupCommit
