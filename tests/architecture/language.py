@@ -36,9 +36,7 @@ PERSON = re.compile(
 NUMBER_PREFIXES = ("MOST_", "LONGEST_", "LARGEST_", "FEW_", "FEWEST_", "SMALLEST_", "SHORTEST_")
 NOUNS_IN_ING = {
     "append_encoding": "the encoding of an append as rows",
-    "drs_ordering": "Kueue's ordering of entries by dominant resource share",
     "fair_sharing": "Kueue's feature",
-    "local_queue_ranking": "the ranking of LocalQueues in admission fair sharing",
     "ordering": "the order of the pending workloads",
     "queueing": "the field's word for what a queue manager does",
     "rendering": "the rendering of codes as texts",

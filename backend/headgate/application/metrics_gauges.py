@@ -23,7 +23,7 @@ from headgate.application.queries.queue_tree import queue_counts
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configuration import quota_amounts
 from headgate.domain.kinds.queue_activity import cluster_queue_activity, local_queue_activity
-from headgate.domain.scheduling.local_queue_ranking import weighted_usage
+from headgate.domain.scheduling.fair_sharing_orders import weighted_usage
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.queueing.local_queue_usage import with_penalties
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share

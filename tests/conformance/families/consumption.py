@@ -5,7 +5,7 @@ from typing import Any
 
 from headgate.application.queries.queue_status import consumed_by, pending_order
 from headgate.domain.kinds.configuration import AdmissionFairSharing
-from headgate.domain.scheduling.local_queue_ranking import (
+from headgate.domain.scheduling.fair_sharing_orders import (
     DEFAULT_WEIGHT_MILLI,
     rank_of,
     weighted_usage,

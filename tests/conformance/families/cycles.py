@@ -6,8 +6,8 @@ from typing import Any
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.drs_ordering import order_entries
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
+from headgate.domain.scheduling.fair_sharing_orders import order_entries
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.admission import Admission

@@ -13,7 +13,7 @@ from headgate.application.queries.views import MessageView, Whole, message_view
 from headgate.application.readiness import Readiness
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
-from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
+from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
 from headgate.domain.scheduling.pending_reasons import unschedulable
 from headgate.domain.streams import LOG_STREAM, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant

@@ -13,7 +13,7 @@ from headgate.domain.kinds.queue_activity import (
     cluster_queue_activity,
     local_queue_activity,
 )
-from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
+from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
 from headgate.domain.scheduling.ordering.entry_order import WorkloadOrder, workload_order
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL

@@ -28,10 +28,9 @@ from headgate.domain.scheduling.admission import (
     record_skipped,
 )
 from headgate.domain.scheduling.cycle_context import CycleContext, Decision
-from headgate.domain.scheduling.drs_ordering import order_entries
 from headgate.domain.scheduling.evaluation.evaluate import evaluate, reevaluate, still_fits
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
-from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
+from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks, order_entries
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED

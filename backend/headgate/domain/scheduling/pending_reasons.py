@@ -21,8 +21,8 @@ from headgate.domain.scheduling.evaluation.unschedulable import (
     unschedulable_verdict,
 )
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
+from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
 from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
-from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.pending_queue import PendingQueue, Ranks
 from headgate.domain.scheduling.partition.partition import Partition, UnschedulableKey
 from headgate.domain.scheduling.queueing.queue_checks import check_queues, cluster_queue_of

@@ -11,9 +11,9 @@ from headgate.domain.object_set import ObjectSet, referrers_of, terminating_obje
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.admission import admit_unblocked
 from headgate.domain.scheduling.cycle_context import CycleContext
+from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
 from headgate.domain.scheduling.lifecycle.host_watch import TOO_SMALL
 from headgate.domain.scheduling.lifecycle.transitions import due_events
-from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
 from headgate.domain.scheduling.placement.host_table import PODS
