@@ -8,8 +8,7 @@ import msgspec
 from headgate.adapters.memory.database import Columns, MemoryDatabase
 from headgate.application.commands.append_unit import table_of
 from headgate.application.ports import Loaded, Replayed, WorkloadQuery
-from headgate.application.projections import PROJECTIONS
-from headgate.application.projections.projection import (
+from headgate.application.projections import (
     Amend,
     Count,
     Projection,
@@ -17,6 +16,7 @@ from headgate.application.projections.projection import (
     Remove,
     RowChange,
 )
+from headgate.application.projections.followers import PROJECTIONS
 from headgate.application.projections.queue_history import QueueHistory, QueueMinute
 from headgate.application.projections.workload_pods import (
     PodFilter,

@@ -9,8 +9,8 @@ import msgspec
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.adapters.postgres.event_log import gapless, point_at, rows_after
 from headgate.adapters.postgres.projection_rows import ProjectionRows
-from headgate.application.projections import PROJECTIONS
-from headgate.application.projections.projection import Projection, RowChange
+from headgate.application.projections import Projection, RowChange
+from headgate.application.projections.followers import PROJECTIONS
 from headgate.application.projections.queue_history import QueueHistory, QueueMinute
 from headgate.application.projections.workload_pods import (
     AttemptCounts,

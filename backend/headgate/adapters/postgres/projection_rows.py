@@ -8,7 +8,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from headgate.adapters.postgres.connections import Connection
-from headgate.application.projections.projection import Amend, Count, Put, Remove, RowChange
+from headgate.application.projections import Amend, Count, Put, Remove, RowChange
 
 _RECALL = """
     SELECT key, value FROM follower_memory

@@ -8,10 +8,14 @@ from typing import Protocol
 import structlog
 
 from headgate.application.ports import EventLog, Unavailable
-from headgate.application.projections.queue_history import QueueHistory
-from headgate.application.projections.workload_pods import PodFilter, PodRows
+from headgate.application.projections import Projection
+from headgate.application.projections.queue_history import QueueHistory, QueueHistoryByMinute
+from headgate.application.projections.workload_pods import PodFilter, PodRows, WorkloadPods
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import PastLost
+
+PROJECTIONS: tuple[Projection, ...] = (QueueHistoryByMinute(), WorkloadPods())
+"""Every followed read model there is."""
 
 RETRY_SECONDS = 30.0
 BATCH = 5_000

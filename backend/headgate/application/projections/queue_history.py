@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headgate.application.projections.projection import Count, ProjectionState, RowChange
+from headgate.application.projections import Count, ProjectionState, RowChange
 from headgate.domain.kinds.local_queue import LocalQueueCreated
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import stream_of

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from headgate.application.projections.projection import (
+from headgate.application.projections import (
     Amend,
     ProjectionState,
     Put,
