@@ -14,6 +14,7 @@ from headgate.api.executors.protocol import REPORTS, Epoch, Name, required_epoch
 from headgate.api.parameters import instant_or_none
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import executor_commands
+from headgate.application.queries.views import view_from
 from headgate.domain.kinds.orphaned_pods import (
     MAX_ORPHANS,
     DecideOrphans,
@@ -168,15 +169,9 @@ def _orphan(body: ReportedOrphan, number: int) -> OrphanedPod:
 
 
 def _view(executor: str, orphan: OrphanedPod) -> OrphanedPodView:
-    return OrphanedPodView(
+    return view_from(
+        OrphanedPodView,
+        orphan,
         executor=executor,
-        id=orphan.id,
-        workload=orphan.workload,
-        pod_set=orphan.pod_set,
-        index=orphan.index,
-        attempt=orphan.attempt,
-        run=orphan.run,
-        node=orphan.node,
         started_at=None if orphan.started_at is None else rfc3339(orphan.started_at),
-        decision=orphan.decision,
     )

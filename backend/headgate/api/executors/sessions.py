@@ -25,6 +25,7 @@ from headgate.api.pod_sessions import (
 )
 from headgate.application.commands import executor_commands
 from headgate.application.executor_stores import PodSession
+from headgate.application.queries.views import view_from
 from headgate.domain.rejection import NotFound
 
 MAX_WAIT_SECONDS = 25
@@ -92,7 +93,10 @@ class ExecutorSessions(Controller):
                 break
             await relay.wait(more, left)
         position = services.reader.position
-        body = WantedSessions(position=position, items=[_wanted(each) for each in found])
+        body = WantedSessions(
+            position=position,
+            items=[view_from(WantedSession, each, session=each.id) for each in found],
+        )
         return answer(body, position=position)
 
     @get(
@@ -140,20 +144,3 @@ async def _executors_session(request: Caller, name: str, session: str, epoch: in
     found = await found_session(services, session)
     if found is None or found.executor != name:
         raise NotFound("ObjectNotFound", kind="Session", name=session)
-
-
-def _wanted(session: PodSession) -> WantedSession:
-    return WantedSession(
-        session=session.id,
-        workload=session.workload,
-        uid=session.uid,
-        attempt=session.attempt,
-        pod_set=session.pod_set,
-        index=session.index,
-        run=session.run,
-        command=list(session.command),
-        has_terminal=session.has_terminal,
-        columns=session.columns,
-        rows=session.rows,
-        terminal=session.terminal,
-    )
