@@ -19,8 +19,7 @@ from headgate.adapters.manifests.metadata import ManifestKind
 from headgate.adapters.manifests.node import NODE_CODEC
 from headgate.adapters.manifests.pods import POD_GROUP_VERSIONS
 from headgate.adapters.manifests.priority_classes import WORKLOAD_PRIORITY_CLASS_CODEC
-from headgate.adapters.manifests.resource_flavor import RESOURCE_FLAVOR_CODEC
-from headgate.adapters.manifests.topology import TOPOLOGY_CODEC
+from headgate.adapters.manifests.topology import RESOURCE_FLAVOR_CODEC, TOPOLOGY_CODEC
 from headgate.domain.field_rules import shown
 from headgate.messages.rendering import nearest
 

@@ -1,12 +1,22 @@
-"""The codec of Topology (topology.md §1.1), and of the Configuration's rules of placement."""
+"""The codecs of Topology and of ResourceFlavor, which names one, and the rules of placement.
+
+topology.md §1.1, §1.2. The Configuration holds the rules of placement.
+"""
 
 from typing import Any, Literal
 
 from headgate.adapters.manifests.codec import KUEUE, KUEUE_ALPHA, OURS, Codec
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.metadata import Duration, ManifestSchema, object_schema
-from headgate.adapters.manifests.records import Record, duration_or_never, field
+from headgate.adapters.manifests.records import Record, duration_or_never, field, listed
+from headgate.adapters.manifests.selectors import (
+    TAINT_RECORD,
+    TOLERATION_RECORD,
+    TaintSchema,
+    TolerationSchema,
+)
 from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.resource_flavor import RESOURCE_FLAVOR, ResourceFlavorSpec
 from headgate.domain.kinds.topology import TOPOLOGY, TopologyRules, TopologySpec
 
 
@@ -84,3 +94,35 @@ class TopologyRulesSchema(ManifestSchema, kw_only=True, frozen=True):
     grouped_pod_set_slicing: bool = True
     unknown_level: Literal["Wait", "Deactivate"] = "Wait"
     mixed_requests: Literal["Admit", "Deactivate"] = "Admit"
+
+
+FLAVOR_RECORD = Record(
+    ResourceFlavorSpec,
+    field("nodeLabels", omits_usual=True),
+    listed("nodeTaints", TAINT_RECORD, omits_usual=True),
+    listed("tolerations", TOLERATION_RECORD, omits_usual=True),
+    field("topologyName", omits_usual=True),
+)
+
+
+class ResourceFlavorSpecSchema(ManifestSchema, kw_only=True, frozen=True):
+    """A kind of machine."""
+
+    node_labels: dict[str, str] = {}
+    node_taints: list[TaintSchema] = []
+    tolerations: list[TolerationSchema] = []
+    topology_name: str | None = None
+
+
+ResourceFlavorObject = object_schema(
+    "ResourceFlavor", "A ResourceFlavor.", ResourceFlavorSpecSchema
+)
+
+
+RESOURCE_FLAVOR_CODEC = Codec(
+    kind=RESOURCE_FLAVOR,
+    versions=(*KUEUE, OURS),
+    read=lambda spec: (FLAVOR_RECORD.read(spec), ()),
+    render=lambda flavor, _: {"spec": FLAVOR_RECORD.render(flavor.spec)},
+    schema=ResourceFlavorObject,
+)
