@@ -21,7 +21,7 @@ from headgate.api.manifests import object_writer
 from headgate.api.parameters import IdempotencyHeader
 from headgate.api.workloads.schemas import Action
 from headgate.application.commands.object_commands import NodeOrder, tell_node
-from headgate.application.queries.drains import DrainPreview, drain_preview
+from headgate.application.simulations import DrainPreview, drain_preview
 from headgate.domain.field_rules import raise_if_invalid
 from headgate.domain.nodes.decide import CordonNode, DrainNode, ReportNode, UncordonNode
 from headgate.domain.streams import stream_of
