@@ -14,8 +14,7 @@ from pathlib import Path
 import httpx
 
 from headgate.bootstrap import migrate
-from headgate.domain.recorded_event import LogRewound
-from headgate.domain.streams import LOG_STREAM
+from headgate.domain.recorded_event import LOG_STREAM, LogRewound
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, workload
 from tests.api.serving import serving

@@ -22,10 +22,9 @@ from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated
 from headgate.domain.kinds.topology import TopologyCreated
 from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassCreated
 from headgate.domain.nodes.state import NodeCreated
-from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent, stream_of
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.streams import stream_of
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadDeleted
 from headgate.domain.workloads.priority import with_priority_boost

@@ -4,7 +4,7 @@ from headgate.application.commands.decide import decide_commands, unit_of_result
 from headgate.application.commands.workload_commands import command_on_workload
 from headgate.application.cooperative import at_once
 from headgate.application.ports import Loaded
-from headgate.domain.streams import workload_stream
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.workloads.commands import HoldWorkload
 from tests.builders.world import ORIGIN, World, quotas
 

@@ -23,8 +23,7 @@ from headgate.application.simulation_run import SimulationRequest, run_simulatio
 from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
 from headgate.domain.kinds.queue_stop import Stop
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.streams import workload_stream
+from headgate.domain.recorded_event import DomainEvent, workload_stream
 from headgate.domain.values.selectors import (
     LabelSelector,
     NodeSelectorTerm,

@@ -20,11 +20,10 @@ from headgate.application.run_partition import (
     sync_lost_partitions,
 )
 from headgate.application.scheduling_cycles import CycleRecord
-from headgate.domain.recorded_event import DomainEvent, EventIgnored, EventMetadata
+from headgate.domain.recorded_event import DomainEvent, EventIgnored, EventMetadata, workload_stream
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.cycle_context import Decision
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.streams import workload_stream
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.decide.decider import decide
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec

@@ -10,8 +10,7 @@ from headgate.application.simulation_run import (
     run_simulation,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.streams import workload_stream
+from headgate.domain.recorded_event import DomainEvent, workload_stream
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.predicates import has_quota_reservation

@@ -11,9 +11,8 @@ from headgate.domain.kinds.kubernetes_kinds import NamespaceCreated, NamespaceSp
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
 from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
-from headgate.domain.recorded_event import DomainEvent, EventMetadata
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, stream_of, workload_stream
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import WorkloadOwner, WorkloadSubmitted
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec

@@ -4,8 +4,7 @@ import pytest
 
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.verify.verify import Verifier
-from headgate.domain.recorded_event import LogRewound
-from headgate.domain.streams import LOG_STREAM
+from headgate.domain.recorded_event import LOG_STREAM, LogRewound
 from headgate.event_log.chain import PastLost
 from headgate_workers.admission import AdmissionTicker
 from headgate_workers.ticker import TickerCallbacks

@@ -87,8 +87,8 @@ from headgate.application.readiness import ReadinessWatch
 from headgate.bootstrap import AnswerLimits, Platform, open_platform
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS
+from headgate.domain.recorded_event import stream_of
 from headgate.domain.rejection import NotFound
-from headgate.domain.streams import stream_of
 from headgate.settings import found_page, from_environment
 
 MAX_BODY_BYTES = 10_000_000

@@ -31,8 +31,8 @@ from headgate.application.erasure import ErasureRequest
 from headgate.application.erasure import erase as erase_content
 from headgate.application.queries.views import timestamp
 from headgate.domain.kinds.configured_object import Absent, Configured
+from headgate.domain.recorded_event import kind_and_key
 from headgate.domain.rejection import InvalidRequest
-from headgate.domain.streams import kind_and_key
 from headgate.event_log.codec import stored_name_of
 
 

@@ -24,7 +24,7 @@ from headgate.application.commands.object_commands import NodeOrder, tell_node
 from headgate.application.simulations import DrainPreview, drain_preview
 from headgate.domain.field_rules import raise_if_invalid
 from headgate.domain.nodes.decide import CordonNode, DrainNode, ReportNode, UncordonNode
-from headgate.domain.streams import stream_of
+from headgate.domain.recorded_event import stream_of
 
 
 def read_amounts(

@@ -56,8 +56,8 @@ from headgate.application.commands.object_commands import change_to
 from headgate.application.ports import Loaded
 from headgate.application.queries.views import did_you_mean
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.recorded_event import stream_of
 from headgate.domain.rejection import Rejection
-from headgate.domain.streams import stream_of
 from headgate.domain.values.selectors import LabelSelector, matches_selector
 
 Name = Annotated[str, PathParameter(description="The object's name", max_length=253)]

@@ -34,8 +34,8 @@ from headgate.application.pod_log_store import (
     LogStore,
     LogStream,
 )
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import InvalidRequest
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 

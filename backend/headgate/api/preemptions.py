@@ -25,8 +25,8 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
 from headgate.application.queries.preemption_chains import chain_of
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.recorded_event import round_stream
 from headgate.domain.rounds.state import Round
-from headgate.domain.streams import round_stream
 from headgate.domain.values.instants import Instant
 
 LAST_NAME = "\uffff"

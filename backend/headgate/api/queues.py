@@ -47,8 +47,8 @@ from headgate.application.queries.queue_views import (
     UsageOverTime,
 )
 from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
+from headgate.domain.recorded_event import stream_of
 from headgate.domain.rejection import NotAllowed
-from headgate.domain.streams import stream_of
 
 
 class StopRequest(RequestBody, kw_only=True, frozen=True):

@@ -19,8 +19,8 @@ from headgate.api.parameters import BYTES, PRESENT_ONLY
 from headgate.application.application_services import ApplicationServices
 from headgate.application.uploads import UploadKey, is_digest, uploads_of
 from headgate.domain.executor_assignments import executors_of
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import InvalidRequest, NotFound, TooLarge
-from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.state import Workload
 
 Digest = Annotated[

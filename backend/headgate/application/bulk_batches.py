@@ -23,9 +23,8 @@ from headgate.application.ports import EventFilter
 from headgate.application.queries.timelines import title_of
 from headgate.application.queries.views import timestamp
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import RecordedEvent, kind_and_key
 from headgate.domain.rejection import IllegalNow, NotFound
-from headgate.domain.streams import kind_and_key
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.state import Workload, is_admitted, phase_of
 from headgate.messages.catalogue import text_of

@@ -19,9 +19,8 @@ from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopped
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.state import NodeCordoned, NodeDrainStarted, NodeUncordoned
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import RecordedEvent, kind_and_key
 from headgate.domain.rejection import IllegalNow, NotFound
-from headgate.domain.streams import kind_and_key
 
 IRREVERSIBLE_KINDS = ("node",)
 """What nodes report is in their spec and is no configuration: apply the wanted part instead."""

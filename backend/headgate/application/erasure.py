@@ -12,9 +12,14 @@ from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.application.verify.read_model_audit import digests_of
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.recorded_event import ContentErased, DomainEvent, EventMetadata
+from headgate.domain.recorded_event import (
+    ERASURE_STREAM,
+    ContentErased,
+    DomainEvent,
+    EventMetadata,
+    stream_of,
+)
 from headgate.domain.rejection import InUse, NotFound
-from headgate.domain.streams import ERASURE_STREAM, stream_of
 from headgate.domain.values.message import reference_of_stream
 from headgate.domain.workloads.events import WorkloadSpecChanged, WorkloadSubmitted
 from headgate.domain.workloads.pods.templates import template_parts

@@ -32,9 +32,8 @@ from headgate.application.projections.workload_pods import (
 from headgate.application.workload_filter import listed_cluster_queue
 from headgate.domain.cluster_state import ClusterState, evolve_state
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import RecordedEvent, kind_and_key, stream_of, workload_stream
 from headgate.domain.rounds.state import RoundState
-from headgate.domain.streams import kind_and_key, stream_of, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.state import Workload
 from headgate.event_log.chain import LogBatch, LogPoint

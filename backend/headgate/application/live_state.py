@@ -20,9 +20,14 @@ from headgate.application.snapshot_store import (
     StateCache,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import EventMetadata, LogRewound, RecordedEvent, evolve
+from headgate.domain.recorded_event import (
+    LOG_STREAM,
+    EventMetadata,
+    LogRewound,
+    RecordedEvent,
+    evolve,
+)
 from headgate.domain.scheduling.partition.wakes import ALL_PARTITIONS
-from headgate.domain.streams import LOG_STREAM
 from headgate.event_log.chain import LogBatch, LogPoint, PastLost
 
 COLLECT_AFTER = (5_000, 5, 800)

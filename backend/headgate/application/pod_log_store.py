@@ -12,7 +12,7 @@ import structlog
 from headgate.application.ports import Loaded
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.executor import ExecutorSpec, LogRetention
-from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.recorded_event import stream_of, workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 

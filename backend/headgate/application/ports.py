@@ -1,7 +1,7 @@
 """What the use cases need from the world, as protocols; `adapters` fills them.
 
 Stream names are `kind/name` or `kind/namespace/name` in lower case (`workload/team-a/train-7`,
-`clusterqueue/gpu`, `round/<id>`); `headgate.domain.streams` makes them.
+`clusterqueue/gpu`, `round/<id>`); `headgate.domain.recorded_event` makes them.
 """
 
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence

@@ -19,10 +19,9 @@ from headgate.application.queries.explanations import (
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.nodes.decide import CordonNode
-from headgate.domain.recorded_event import DomainEvent, StreamEvent
+from headgate.domain.recorded_event import DomainEvent, StreamEvent, kind_and_key, workload_stream
 from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.state import RoundVictim
-from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.what_if import DidNotSettle, Effect, SettlingRun, effects
 from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload

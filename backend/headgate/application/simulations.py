@@ -40,11 +40,11 @@ from headgate.application.simulation_run import (
     SimulationRequest,
     run_simulation,
 )
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.state import RoundVictim
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.scheduling.second_pass import preview_drain
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.message import message
 from headgate.domain.what_if import (
     EVICTIONS,

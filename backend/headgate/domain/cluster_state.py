@@ -19,10 +19,12 @@ from headgate.domain.kinds.queue_activity import (
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import (
+    LOG_STREAM,
     DomainEvent,
     EventIgnored,
     LogHistory,
     RecordedEvent,
+    kind_and_key,
     with_owner_of_actor,
 )
 from headgate.domain.recorded_event import evolve as evolve_log
@@ -32,7 +34,6 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_index import ClusterIndex, PartitionIndex
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, PartitionLayout
 from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory, UsageUndo
-from headgate.domain.streams import LOG_STREAM, kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, error_message
 from headgate.domain.workloads.evolve import evolve as evolve_workload

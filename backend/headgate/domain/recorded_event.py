@@ -1,4 +1,4 @@
-"""An event with everything the log keeps beside it, and the events about the log itself."""
+"""An event with everything the log keeps beside it, names of streams, and events about the log."""
 
 from typing import TypeAlias
 
@@ -9,6 +9,35 @@ from headgate.domain.rounds.state import RoundEvent
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import ObjectReference
 from headgate.domain.workloads.events import WorkloadEvent, WorkloadOwner, WorkloadSubmitted
+
+
+def stream_of(kind: str, name: str, namespace: str = "") -> str:
+    """The stream of an object: `kind/name`, in a namespace `kind/namespace/name`."""
+    return f"{kind}/{namespace}/{name}" if namespace else f"{kind}/{name}"
+
+
+LOG_STREAM = "log/history"
+"""The stream of what happened to the log itself."""
+
+
+ERASURE_STREAM = "log/erasures"
+"""The stream of erasures of what was written."""
+
+
+def workload_stream(key: str) -> str:
+    """The stream of the workload with that key (`namespace/name`)."""
+    return f"workload/{key}"
+
+
+def round_stream(round_id: str) -> str:
+    """The stream of a preemption round."""
+    return f"round/{round_id}"
+
+
+def kind_and_key(stream: str) -> tuple[str, str]:
+    """The kind, and the name or `namespace/name`, that a stream is about."""
+    kind, _, key = stream.partition("/")
+    return kind, key
 
 
 class LogRewound(msgspec.Struct, frozen=True, kw_only=True, tag="log.rewound"):

@@ -9,13 +9,13 @@ from typing import Literal
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.scheduling.admission import blocked_reason
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.lifecycle.pods_ready import retry_deadline, waits_for_pods_ready
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.scheduling.results import Mode
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.events import WorkloadEvent

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import DomainEvent, StreamEvent
+from headgate.domain.recorded_event import DomainEvent, StreamEvent, kind_and_key, workload_stream
 from headgate.domain.rounds.state import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import ReportStopped
 from headgate.domain.workloads.decide.decider import WORKLOAD

@@ -8,8 +8,8 @@ from headgate.adapters.manifests.parse import Refused, as_written
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.object_commands import Change, Create
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.recorded_event import stream_of
 from headgate.domain.rejection import Rejection, lies_within
-from headgate.domain.streams import stream_of
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.pods.templates import with_known_templates

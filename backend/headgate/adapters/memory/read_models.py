@@ -25,7 +25,7 @@ from headgate.application.projections.workload_pods import (
     selected_pods,
 )
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.streams import workload_stream
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import LogPoint, PastLost
 

@@ -11,9 +11,8 @@ from headgate.application.cooperative import in_steps
 from headgate.application.ports import IdempotencyKey, Loaded, Replayed, WorkloadQuery
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.recorded_event import LogHistory
+from headgate.domain.recorded_event import LogHistory, kind_and_key, workload_stream
 from headgate.domain.rounds.state import Round
-from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.state import Workload

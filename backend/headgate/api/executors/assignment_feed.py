@@ -19,8 +19,7 @@ from headgate.application.live_state import LiveReader
 from headgate.domain.executor_assignments import executors_of
 from headgate.domain.kinds.configured_object import StatusEvent
 from headgate.domain.kinds.executor import OrphansDecided
-from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.streams import kind_and_key
+from headgate.domain.recorded_event import RecordedEvent, kind_and_key
 from headgate.domain.workloads.state import Workload
 from headgate.event_log.chain import LogPoint
 

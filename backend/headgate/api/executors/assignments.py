@@ -19,7 +19,7 @@ from headgate.api.executors.schemas import ObservedPod, ObservedPods
 from headgate.api.parameters import after_token, continue_token
 from headgate.application.queries.pods import PodTemplate, pod_templates
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.streams import workload_stream
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
 from headgate.domain.workloads.predicates import has_quota_reservation, require_reported
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of

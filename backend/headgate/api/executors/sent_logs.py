@@ -24,8 +24,8 @@ from headgate.application.pod_log_store import (
     LogStream,
 )
 from headgate.domain.kinds.configured_object import Absent, Configured
+from headgate.domain.recorded_event import stream_of, workload_stream
 from headgate.domain.rejection import IllegalNow, NotFound, Rejection
-from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.values.message import workload_reference
 from headgate.domain.workloads.predicates import require_same_uid
 from headgate.domain.workloads.specs import index_count

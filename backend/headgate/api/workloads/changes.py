@@ -41,8 +41,8 @@ from headgate.application.queries.config_warnings import AdviceView
 from headgate.application.queries.submission_warnings import warnings_about
 from headgate.application.simulation_run import deletion
 from headgate.domain.field_rules import count_violations, shown
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import InvalidObject, InvalidRequest, Rejection, child
-from headgate.domain.streams import workload_stream
 from headgate.messages.rendering import IsVisible
 
 KIND = "Workload"

@@ -38,8 +38,8 @@ from headgate.application.queries.views import did_you_mean
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.field_rules import shown
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import InvalidRequest
-from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
 
 LISTED_PHASES = (*PHASES, UNSCHEDULABLE)

@@ -12,7 +12,7 @@ from msgspec import inspect
 
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, NAMESPACED_STREAMS
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.streams import kind_and_key
+from headgate.domain.recorded_event import kind_and_key
 from headgate.domain.values.message import Message, ObjectReference
 from headgate.messages.catalogue import AS_RECORDED, text_of
 from headgate.messages.rendering import IsVisible, everything_visible, foreign_objects

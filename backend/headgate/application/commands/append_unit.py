@@ -9,9 +9,8 @@ from headgate.application.workload_filter import owner_of
 from headgate.domain.kinds.configured_object import Absent, Configured, StatusEvent
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.recorded_event import DomainEvent, EventMetadata, LogHistory
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, LogHistory, kind_and_key
 from headgate.domain.rounds.state import Round
-from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload, phase_of
 

@@ -15,11 +15,10 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import EventMetadata
+from headgate.domain.recorded_event import EventMetadata, kind_and_key
 from headgate.domain.rejection import InvalidObject, Rejection
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure, check_queues
-from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload

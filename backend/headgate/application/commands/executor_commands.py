@@ -36,8 +36,7 @@ from headgate.domain.kinds.executor_nodes import (
 )
 from headgate.domain.kinds.object_commands import existing_object
 from headgate.domain.nodes.decide import NODE, LoseNode, RegisterNode
-from headgate.domain.recorded_event import DomainEvent, EventMetadata
-from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, stream_of, workload_stream
 from headgate.domain.workloads.commands import PodReport, ReportPods
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.decide.pod_reports import pod_report_refusals

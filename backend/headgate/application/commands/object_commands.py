@@ -27,9 +27,8 @@ from headgate.domain.kinds.queue_stop import ResumeQueue, Stop, StopQueue
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.decide import CordonNode, DrainNode, ReportNode, UncordonNode
 from headgate.domain.object_set import referrers_of
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import DomainEvent, kind_and_key
 from headgate.domain.rejection import IllegalNow
-from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.state import (
     Authority,
     authority_of_order,

@@ -16,8 +16,7 @@ from headgate.application.ports import WrittenObject
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import DomainEvent, EventMetadata
-from headgate.domain.streams import stream_of
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, stream_of
 from headgate.domain.values.instants import Instant
 
 

@@ -10,9 +10,8 @@ from headgate.application.commands.workload_commands import authority_over
 from headgate.application.executor_stores import PodSession
 from headgate.domain.executor_assignments import assignment_for, executors_of
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import DomainEvent, EventMetadata
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, workload_stream
 from headgate.domain.rejection import IllegalNow, NotAllowed
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.message import workload_reference
 from headgate.domain.workloads.pod_events import WorkloadSessionOpened
 from headgate.domain.workloads.pods.attempt_pods import AttemptPod

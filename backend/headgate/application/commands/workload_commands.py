@@ -21,8 +21,8 @@ from headgate.domain.field_rules import raise_if_invalid
 from headgate.domain.kinds.configuration import SUBMITTING_ROLES
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import Violation, violation
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,

@@ -4,8 +4,7 @@ import msgspec
 
 from headgate.application.projections import Count, ProjectionState, RowChange
 from headgate.domain.kinds.local_queue import LocalQueueCreated
-from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.streams import stream_of
+from headgate.domain.recorded_event import RecordedEvent, stream_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,

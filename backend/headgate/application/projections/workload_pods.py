@@ -14,8 +14,7 @@ from headgate.application.projections import (
     RowChange,
 )
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.recorded_event import EventIgnored, RecordedEvent
-from headgate.domain.streams import kind_and_key
+from headgate.domain.recorded_event import EventIgnored, RecordedEvent, kind_and_key
 from headgate.domain.values.index_ranges import contains, members
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.decide.pod_reports import STAGES

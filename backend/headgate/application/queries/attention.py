@@ -13,9 +13,9 @@ from headgate.application.queries.views import MessageView, Whole, message_view
 from headgate.application.readiness import Readiness
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
+from headgate.domain.recorded_event import LOG_STREAM, workload_stream
 from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
 from headgate.domain.scheduling.pending_reasons import unschedulable
-from headgate.domain.streams import LOG_STREAM, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.state import Workload, condition, phase_of

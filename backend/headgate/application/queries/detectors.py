@@ -18,10 +18,10 @@ from headgate.domain.kinds.executor_nodes import (
     nodes_of_flavor,
 )
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.recorded_event import round_stream, workload_stream
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.pending_reasons import recorded_reason, unschedulable
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
-from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.explanation import Explanation

@@ -36,14 +36,13 @@ from headgate.application.queries.views import (
     timestamp,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import RecordedEvent, workload_stream
 from headgate.domain.scheduling.pending_reasons import (
     SharedReasons,
     current_reason,
     recorded_reason,
 )
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadExplained

@@ -13,6 +13,7 @@ from headgate.domain.kinds.queue_activity import (
     cluster_queue_activity,
     local_queue_activity,
 )
+from headgate.domain.recorded_event import kind_and_key
 from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
 from headgate.domain.scheduling.ordering.entry_order import WorkloadOrder, workload_order
 from headgate.domain.scheduling.partition.partition import Partition
@@ -22,7 +23,6 @@ from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, e
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
 from headgate.domain.scheduling.quota.usage import loans_in_tree
-from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage, add_to
 from headgate.domain.workloads.state import Workload, is_admitted

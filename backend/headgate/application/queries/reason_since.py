@@ -21,8 +21,7 @@ from headgate.domain.kinds.local_queue import (
     LocalQueueStopped,
 )
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import DomainEvent, RecordedEvent
-from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent, stream_of, workload_stream
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,
     EvictionProgressed,

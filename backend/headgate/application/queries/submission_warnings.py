@@ -16,11 +16,11 @@ from headgate.application.cooperative import Cooperative
 from headgate.application.queries.config_warnings import AdviceView
 from headgate.application.queries.views import did_you_mean
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.recorded_event import stream_of
 from headgate.domain.rejection import moved
 from headgate.domain.scheduling.evaluation.unschedulable import unschedulable_reason
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_layout import PartitionLayout, partition_layout
-from headgate.domain.streams import stream_of
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
 from headgate.domain.workloads.pods.templates import (

@@ -17,9 +17,8 @@ from headgate.application.queries.views import (
     Timestamp,
     message_view,
 )
-from headgate.domain.recorded_event import EventIgnored, RecordedEvent
+from headgate.domain.recorded_event import EventIgnored, RecordedEvent, workload_stream
 from headgate.domain.rejection import NotFound
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.index_ranges import text_of_ranges
 from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads import events as facts

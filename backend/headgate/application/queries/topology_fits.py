@@ -17,8 +17,8 @@ from headgate.application.queries.topology_map import (
 from headgate.application.queries.views import timestamp, view_from
 from headgate.application.time_travel import SampledPeriod, sample_instants
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import NotFound
-from headgate.domain.streams import workload_stream
 from headgate.domain.topology_fits import BlockingHolder, largest_fits, near_fits
 from headgate.domain.values.quantities import Requests
 

@@ -19,7 +19,7 @@ from headgate.application.access.redaction import (
     visible_to,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.streams import kind_and_key, stream_of
+from headgate.domain.recorded_event import kind_and_key, stream_of
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message
 from headgate.domain.workloads.explanation import (

@@ -13,9 +13,9 @@ from headgate.domain.recorded_event import (
     ContentErased,
     DomainEvent,
     RecordedEvent,
+    kind_and_key,
     with_owner_of_actor,
 )
-from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import WorkloadSpecChanged, WorkloadSubmitted
 
 BATCH = 500

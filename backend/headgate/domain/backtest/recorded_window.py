@@ -13,8 +13,7 @@ from headgate.domain.backtest.workload_traces import QueueUsage, WorkloadTraces
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import StatusEvent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.recorded_event import DomainEvent, RecordedEvent
-from headgate.domain.streams import kind_and_key
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent, kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,

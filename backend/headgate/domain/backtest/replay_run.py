@@ -23,11 +23,10 @@ from headgate.domain.backtest.workload_traces import QueueUsage, WorkloadTraces
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import DomainEvent, kind_and_key, workload_stream
 from headgate.domain.scheduling.cycle import plan_cycle, plan_cycles
 from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 MAX_EVALUATION_DELAY = MICROSECONDS_PER_SECOND // 2

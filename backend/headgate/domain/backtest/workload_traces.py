@@ -9,9 +9,8 @@ import hashlib
 import msgspec
 
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import DomainEvent, kind_and_key
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
-from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission, needed_admission
 from headgate.domain.workloads.events import (

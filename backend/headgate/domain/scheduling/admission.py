@@ -5,7 +5,7 @@ admitted one are not ready (queueing.md §5.6). Only admission waits, never the 
 and each evaluation is of the state as it is, so that none is admitted on a stale one (trap Q25).
 """
 
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import DomainEvent, workload_stream
 from headgate.domain.rounds.decide import SupersedeRound
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluation_summary import explain_evaluation
@@ -26,7 +26,6 @@ from headgate.domain.scheduling.rounds.progress import (
     supersede_rounds,
 )
 from headgate.domain.scheduling.second_pass import by_priority_and_age
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.message import message, workload_reference
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (

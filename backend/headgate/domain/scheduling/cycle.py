@@ -19,6 +19,7 @@ from itertools import count
 import msgspec
 
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.scheduling.admission import (
     admit,
     invalidate_nomination,
@@ -42,7 +43,6 @@ from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.nominations import without_nominated_capacity
 from headgate.domain.scheduling.rounds.start import next_round_at, start_round
 from headgate.domain.scheduling.second_pass import run_second_passes
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import error_message
 from headgate.domain.values.quantities import FlavorResource

@@ -12,12 +12,11 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import DomainEvent, StreamEvent
+from headgate.domain.recorded_event import DomainEvent, StreamEvent, workload_stream
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_index import PartitionIndex
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation

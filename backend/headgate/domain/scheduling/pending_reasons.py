@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rounds.state import oldest_first
 from headgate.domain.scheduling.admission import blocked_reason
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
@@ -28,7 +29,6 @@ from headgate.domain.scheduling.partition.partition import Partition, Unschedula
 from headgate.domain.scheduling.queueing.queue_checks import check_queues, cluster_queue_of
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.start import rate_limited_reason, rate_limited_until
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.admission import awaits_topology

@@ -8,7 +8,7 @@ from headgate.domain.kinds.local_queue import LocalQueueResumed
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.state import NodeFellSilent
 from headgate.domain.object_set import ObjectSet, referrers_of, terminating_objects
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import DomainEvent, stream_of, workload_stream
 from headgate.domain.scheduling.admission import admit_unblocked
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
@@ -19,7 +19,6 @@ from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
 from headgate.domain.scheduling.placement.host_table import PODS
 from headgate.domain.scheduling.rounds.progress import advance_rounds
 from headgate.domain.scheduling.rounds.start import requeue_after_rate_limit
-from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.message import message
 from headgate.domain.values.quantities import Requests

@@ -6,6 +6,7 @@ the flavors of their pod set and hosts beside them, under the rules of its topol
 
 from msgspec.structs import replace
 
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import Ints
@@ -18,7 +19,6 @@ from headgate.domain.scheduling.second_pass import (
     own_neighbors,
     placement_context,
 )
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.message import error_message
 from headgate.domain.workloads.admission import Admission, awaits_topology
 from headgate.domain.workloads.pods.eviction_units import lost_pods, unit_size, with_pods_back

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import DomainEvent, workload_stream
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.explanation import described_shortfall
 from headgate.domain.scheduling.partition.charges import Charge
@@ -25,7 +25,6 @@ from headgate.domain.scheduling.placement.place import PlacementFailure, place_p
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
 from headgate.domain.scheduling.results import PlacementShortfall
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.message import Message, error_message, message
 from headgate.domain.workloads.admission import (
     Admission,

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.state import NodeSpec, silent_at
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_unblocked_admission
 from headgate.domain.scheduling.lifecycle.pods_ready import blocks_admission
@@ -22,7 +23,6 @@ from headgate.domain.scheduling.partition.partition_layout import (
 )
 from headgate.domain.scheduling.partition.requeue_hints import RequeueScope, budget_count_changed
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, expiring_stops
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.message import Message, error_message
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Phase, Workload, phase_of

@@ -11,11 +11,10 @@ from headgate.domain.kinds.executor import (
     OrphansReported,
 )
 from headgate.domain.nodes.state import NodeLeaseRenewed
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import DomainEvent, kind_and_key
 from headgate.domain.rounds.state import Round, RoundCommitted
 from headgate.domain.scheduling.lifecycle.pods_ready import BLOCKING_EVENTS, UNBLOCKING_EVENTS
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
-from headgate.domain.streams import kind_and_key
 from headgate.domain.values.selectors import matches_selector
 from headgate.domain.workloads.events import (
     ReservationDropped,

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
+from headgate.domain.recorded_event import round_stream, workload_stream
 from headgate.domain.rounds.decide import (
     AbortRound,
     CompleteRound,
@@ -32,7 +33,6 @@ from headgate.domain.scheduling.partition.charges import Charge, Charges, charge
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.capacity_view import charge_fits
 from headgate.domain.scheduling.queueing.queue_checks import check_queues
-from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.decide.executor_reports import is_cancellable

@@ -14,6 +14,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.queue_settings import PreemptionRate, SoftEviction
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.recorded_event import round_stream, workload_stream
 from headgate.domain.rounds.decide import CommitRound, SupersedeRound, decide
 from headgate.domain.rounds.state import QuotaFigures, RoundVictim
 from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
@@ -30,7 +31,6 @@ from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.results import Mode, VictimSearch
 from headgate.domain.scheduling.rounds.progress import invalidate_taken, supersede_rounds
-from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import (
     MICROSECONDS_PER_SECOND,
     Instant,
