@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from headgate.adapters.postgres.maintenance import alembic_config, migrate
 from headgate.api.app import app_over, application_services
-from headgate.application.verify.findings import Finding
+from headgate.application.verify import Finding
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
 from headgate.embedded.servers import EmbeddedPostgres

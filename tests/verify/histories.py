@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headgate.application.verify.findings import Finding
+from headgate.application.verify import Finding
 from headgate.application.verify.verify import GRACE, History
 from headgate.domain.kinds import cluster_queue as q
 from headgate.domain.kinds import cohort, resource_flavor

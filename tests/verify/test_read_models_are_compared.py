@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from headgate.application.commands.append_unit import rows_of
 from headgate.application.ports import Appended, AppendUnit, NewEvent
-from headgate.application.verify.findings import Finding
+from headgate.application.verify import Finding
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import Platform, open_platform
 from headgate.domain.recorded_event import EventMetadata

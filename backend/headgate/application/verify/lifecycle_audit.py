@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from headgate.application.verify import Findings
 from headgate.application.verify.configuration_audit import ConfigurationAudit
-from headgate.application.verify.findings import Findings
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import Admission

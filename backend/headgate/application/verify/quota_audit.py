@@ -2,8 +2,8 @@
 
 from msgspec.structs import replace
 
+from headgate.application.verify import Findings
 from headgate.application.verify.configuration_audit import ConfigurationAudit
-from headgate.application.verify.findings import Findings
 from headgate.domain.kinds.queue_settings import ResourceGroup, ResourceQuota
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage
 from headgate.domain.workloads.admission import (

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from headgate.application.ports import Loaded, ReadModels
-from headgate.application.verify.findings import Findings
+from headgate.application.verify import Findings
 from headgate.domain.cluster_state import evolve_state
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import (

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headgate.application.verify.findings import Findings
+from headgate.application.verify import Findings
 from headgate.application.verify.lifecycle_audit import AuditedWorkload, is_leaving_for
 from headgate.domain.rounds import state as r
 from headgate.domain.values.instants import Instant

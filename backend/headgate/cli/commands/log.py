@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from headgate.application.failures import BrokenFile
 from headgate.application.ports import Unavailable
-from headgate.application.verify.findings import Verification
+from headgate.application.verify import Verification
 from headgate.application.verify.verify import Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
 from headgate.cli.failures import CommandFailed, ExitCode
