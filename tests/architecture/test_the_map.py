@@ -123,3 +123,12 @@ def test_migrations_explain_themselves() -> None:
     assert (MIGRATIONS / "README.md").is_file(), "Say in migrations/README.md how to add one."
     found = [shown(p) for p in files_below(MIGRATIONS, ".py") if not first_sentence(p)]
     assert_none(found, "Say in its docstring what it changes:")
+
+
+def test_each_decision_has_a_number_of_its_own() -> None:
+    folder = ROOT / "backend" / "adr"
+    numbers = sorted(path.name[:4] for path in folder.glob("[0-9]*.md"))
+    without = {f"{number:04}" for number in range(1, int(numbers[-1]) + 1)} - set(numbers)
+    told = set(re.findall(r"\b0\d{3}\b", (folder / "README.md").read_text("utf-8")))
+    twice = sorted({each for each in numbers if numbers.count(each) > 1})
+    assert_none([*twice, *sorted(without - told)], "Give these numbers once, or say why not:")
