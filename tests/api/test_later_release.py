@@ -148,7 +148,16 @@ def test_migrate_names_connected_processes_of_strict_releases(fresh_database_url
     ):
         migrate(fresh_database_url)
 
+    # A closed connection is listed until its process has ended.
+    wait_until(lambda: not others_of(fresh_database_url), "the earlier release has gone")
     migrate(fresh_database_url)
+
+
+def others_of(url: str) -> list[tuple[str]]:
+    """The names of other connections to a database."""
+    listed = "SELECT application_name FROM pg_stat_activity WHERE datname = current_database()"
+    with psycopg.connect(url) as connection:
+        return connection.execute(f"{listed} AND pid <> pg_backend_pid()").fetchall()
 
 
 def test_a_strict_release_cannot_write_and_is_told_why(fresh_database_url: str) -> None:

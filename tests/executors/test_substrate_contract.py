@@ -16,9 +16,6 @@ from headgate.executor.substrate import NodeLossPolicy, ObservedRun, RunKey, Sub
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.host import FENCE_MARGIN_SECONDS, AgentHost
 from headgate.executor.substrates.agent.run_directory import Started
-from headgate.executor.substrates.kubernetes.cluster import (
-    FENCE_MARGIN_SECONDS as KUBERNETES_FENCE_MARGIN_SECONDS,
-)
 from headgate.executor.substrates.ray.cluster import RayCluster
 from headgate.executor.substrates.slurm.cluster import (
     FENCE_MARGIN_SECONDS as SLURM_FENCE_MARGIN_SECONDS,
@@ -173,7 +170,7 @@ class KubernetesWorld:
         return key.name in self._cluster.processes
 
     def pass_lease(self) -> None:
-        self.substrate.keep_lease(KUBERNETES_FENCE_MARGIN_SECONDS)
+        self.substrate.keep_lease(0.1)
 
     def again(self) -> None:
         self.substrate.close()

@@ -28,6 +28,7 @@ from headgate.executor.reconcile import (
 from headgate.executor.substrate import (
     CannotStart,
     ObservedRun,
+    PodPlan,
     RunEnd,
     RunKey,
     StopOrder,
@@ -270,11 +271,17 @@ class ExecutorCore:
             self._assigned[assignment.workload] = tuple(runs)
             self._desired |= runs
 
+    def _start(self, plan: PodPlan) -> None:
+        """Starts a run. Raises `CannotStart`, under Fence also where the substrate cannot fence."""
+        if plan.node_loss_policy == "Fence" and "fence" not in self._substrate.capabilities:
+            raise CannotStart("this executor cannot fence pods: use nodeLossPolicy Replace or Wait")
+        self._substrate.start(plan)
+
     def _carry_out(self, action: Action) -> None:
         match action:
             case Start(plan=plan):
                 try:
-                    self._substrate.start(plan)
+                    self._start(plan)
                 except CannotStart as reason:
                     end = RunEnd(reason="StartFailed", finished_at=self._now(), message=str(reason))
                     self._journal.add([report_of(plan.key, "finished", end=end)])

@@ -54,7 +54,6 @@ from headgate.executor.substrates.kubernetes.pod_requests import PodRequests, St
 
 HONOURED = (*sorted(KUBERNETES_CAPABILITIES), "retryPod", "softEviction")
 PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
-FENCE_MARGIN_SECONDS = 10.0
 RETRY_SECONDS = 1.0
 
 
@@ -108,7 +107,6 @@ class KubernetesCluster:
         self.jobs = AdoptedJobs(self._server, self._executor, self._news.set)
         self._collections += self.jobs.collections
         self._retry_at = 0.0
-        self._fence_at = math.inf
         self._server_ahead = 0.0
         for collection in self._collections:
             self._thread.spawn(collection.follow())
@@ -140,8 +138,6 @@ class KubernetesCluster:
             self._take_pod(key, kept)
         for name in list(self._waits_since):
             self._observed[name] = self._observation(self._own[name], self._runs[name])
-        if elapsed_seconds() >= self._fence_at:
-            self._fence()
         local, forgotten = self._requests.local, self._requests.forgotten
         found = {**local, **self._observed} if local else self._observed
         if self.jobs.runs:
@@ -219,8 +215,7 @@ class KubernetesCluster:
         raise CannotStart(f"the pod runs in Kubernetes: use `kubectl exec {where}`")
 
     def keep_lease(self, seconds: float) -> None:
-        """Moves the time at which pods under the policy Fence are deleted."""
-        self._fence_at = elapsed_seconds() + seconds - FENCE_MARGIN_SECONDS
+        """Takes no notice: no pod is under Fence, as none could end without this process."""
 
     def keep_time(self, server_time: Instant) -> None:
         """Notes how far the server's clock is ahead."""
@@ -330,16 +325,6 @@ class KubernetesCluster:
             stop = Stop(key=key, is_kill=True, reason="StartFailed", message=message)
             self._requests.stops[name] = stop
             self._news.set()
-
-    def _fence(self) -> None:
-        """Deletes pods under the policy Fence, as the lease is about to end."""
-        stops = self._requests.stops
-        for name, kept in self._runs.items():
-            is_fenced = name in stops and stops[name].reason == "NodeLost"
-            if kept.node_loss_policy == "Fence" and self._lives(name) and not is_fenced:
-                stops[name] = Stop(key=kept.key, is_kill=True, reason="NodeLost")
-        if any(stop.reason == "NodeLost" for stop in stops.values()):
-            self.flush()
 
     def _lives(self, name: str) -> bool:
         run = self._observed.get(name) or self._requests.local.get(name)

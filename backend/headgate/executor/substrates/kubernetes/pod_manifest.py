@@ -13,7 +13,7 @@ from headgate.domain.values.capabilities import (
     KUBERNETES_CAPABILITIES,
     lacking_capabilities,
 )
-from headgate.executor.substrate import CannotStart, NodeLossPolicy, Object, PodPlan, RunKey
+from headgate.executor.substrate import CannotStart, Object, PodPlan, RunKey
 from headgate.executor.substrates.agent.inventory import EXECUTOR_LABEL, HOSTNAME
 from headgate.executor.substrates.kubernetes.nodes import LOST_TAINTS, Node
 from headgate.executor.substrates.kubernetes.objects import Metadata
@@ -43,7 +43,6 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     key: RunKey
     log_id: str
     node: str = ""
-    node_loss_policy: NodeLossPolicy = "Replace"
 
 
 class ManifestRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +169,6 @@ def _metadata(plan: PodPlan, executor: str, rank: str) -> Object:
         key=plan.key,
         log_id=plan.log_id,
         node=plan.node,
-        node_loss_policy=plan.node_loss_policy,
     )
     annotations = {**(template.get("annotations") or {}), RUN: msgspec.json.encode(kept).decode()}
     if not needs_hosts_map(plan):

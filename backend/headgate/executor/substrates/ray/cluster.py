@@ -143,8 +143,6 @@ class RayCluster:
         """Takes a run for the next job; `flush` submits that. Raises `CannotStart`."""
         if plan.key.name in self._runs:
             return
-        if plan.node_loss_policy == "Fence":
-            raise CannotStart("this executor cannot fence pods: use nodeLossPolicy Replace or Wait")
         addresses = {host: node.address for host, node in self._files.nodes.items()}
         extra = node_variables(plan, addresses)
         template = read_process(plan, self._rules, RAY_CAPABILITIES, extra)
