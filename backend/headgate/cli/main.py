@@ -155,7 +155,7 @@ GROUPS = {
     "executor": (
         "Run a simulated executor, or that of a cluster",
         {
-            "kubernetes": "executor.kubernetes:kubernetes",
+            "kubernetes": "executor.clusters:kubernetes",
             "ray": "executor.clusters:ray",
             "slurm": "executor.clusters:slurm",
         },
