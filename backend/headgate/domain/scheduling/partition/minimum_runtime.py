@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 from headgate.domain.kinds.queue_settings import MinimumRuntime
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.lifecycle.timers import Timers
-from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.values.instants import Instant, Timers, seconds_after
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
 from headgate.domain.workloads.state import Workload, condition

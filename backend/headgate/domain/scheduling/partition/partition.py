@@ -18,7 +18,6 @@ from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.flavors.eligibility import declared_capabilities, flavor_options
 from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
-from headgate.domain.scheduling.lifecycle.timers import Timers
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
 from headgate.domain.scheduling.ordering.pending_queue import (
     EquivalenceClass,
@@ -58,7 +57,7 @@ from headgate.domain.scheduling.queueing.queue_checks import (
 )
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import QuotaUsage, is_within_nominal
-from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import Instant, Timers
 from headgate.domain.values.message import Message
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload
