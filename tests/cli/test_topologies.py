@@ -1,5 +1,6 @@
 """`topology` against a real server: free capacity, fitting pods and blocking holders."""
 
+from headgate.client.client import HeadgateClient
 from tests.cli.invocation import Invoker
 
 HOST = "kubernetes.io/hostname"
@@ -58,8 +59,12 @@ spec:
 """
 
 
-def test_a_topology_is_shown_with_what_is_free_and_what_would_fit(headgate: Invoker) -> None:
+def test_a_topology_is_shown_with_what_is_free_and_what_would_fit(
+    headgate: Invoker, client: HeadgateClient
+) -> None:
     headgate("apply", "-f", "-", given=HOSTS)
+    # The map is of the state that the server follows the log with.
+    client.read("/v1/topologies/machines/map", {"minPosition": str(client.head())})
     shown = headgate("topology", "machines").stdout
     assert "r1: 8 of 8 CPU free; 1 of 1 hosts ready" in shown
     assert "m1" not in shown
