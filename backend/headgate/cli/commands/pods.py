@@ -322,11 +322,13 @@ class RunSession:
     def _tell_state(self, found: Object, phase: str) -> None:
         """Says why the workload is pending, and where it was admitted, once for each change."""
         status = found["status"]
+        line = f"{self._key}: {phase.lower()}"
         if phase == "Pending":
-            text = self._client.read(f"{self._path}/explanation", {"history": "0"})["sentence"]
-            line = f"{self._key}: pending: {text}"
-        else:
-            line = f"{self._key}: {phase.lower()}"
+            explanation = self._client.read(f"{self._path}/explanation", {"history": "0"})
+            # It may have been admitted since: then the sentence is no reason of a pending workload.
+            if explanation["phase"] != phase:
+                return
+            line = f"{line}: {explanation['sentence']}"
         if line != self._told and phase not in FINISHED:
             self._told = line
             say(line)
