@@ -160,17 +160,17 @@ def test_the_documentation_is_served_under_help(
     (tmp_path / "tasks").mkdir()
     (tmp_path / "index.html").write_text("all pages")
     (tmp_path / "tasks" / "index.html").write_text("all tasks")
-    nobody = Api(admin.client, "")
+    anonymous = Api(admin.client, "")
 
     monkeypatch.setattr("headgate.api.web_pages.found_help", lambda: tmp_path)
-    assert nobody.get("/help").text == "all pages"
-    assert nobody.get("/help/tasks").text == "all tasks"
-    assert nobody.get("/help/tasks/index.html").headers["content-type"].startswith("text/html")
-    assert nobody.get("/help/none.html").status_code == 404
-    assert nobody.get("/help/%2e%2e/secret").status_code == 404
+    assert anonymous.get("/help").text == "all pages"
+    assert anonymous.get("/help/tasks").text == "all tasks"
+    assert anonymous.get("/help/tasks/index.html").headers["content-type"].startswith("text/html")
+    assert anonymous.get("/help/none.html").status_code == 404
+    assert anonymous.get("/help/%2e%2e/secret").status_code == 404
 
     monkeypatch.setattr("headgate.api.web_pages.found_help", lambda: None)
-    assert "has not been built" in nobody.get("/help").text
+    assert "has not been built" in anonymous.get("/help").text
 
 
 @pytest.fixture

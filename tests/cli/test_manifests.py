@@ -87,7 +87,7 @@ def test_an_export_is_of_the_kinds_and_labels_that_are_asked_for(headgate: Invok
         "kind: ClusterQueue",
         "kind: LocalQueue",
     ]
-    assert headgate("export", "cohort", "-l", "team=nobody").stdout == ""
+    assert headgate("export", "cohort", "-l", "team=none").stdout == ""
 
 
 def test_a_difference_is_shown_line_by_line_and_nothing_changes(
