@@ -5,12 +5,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
 from headgate.cli.main import app
 from headgate.cli.operations.doctor import (
     installation_findings,
     machine_findings,
+    missing_packages,
     python,
     server,
 )
@@ -32,6 +34,20 @@ def by_name(findings: list[Finding]) -> dict[str, Finding]:
 
 def of(url: str, broker_url: str = "") -> dict[str, Finding]:
     return by_name(installation_findings(Settings(database_url=url, broker_url=broker_url)))
+
+
+def test_a_package_that_this_python_does_not_need_is_not_missing() -> None:
+    requirements = [
+        Requirement("msgspec>=0.22"),
+        Requirement("absent-in-base"),
+        Requirement("absent-in-old; python_full_version < '3.8'"),
+        Requirement("absent-in-server; extra == 'server'"),
+        Requirement("absent-in-both; python_version >= '3' and extra == 'server'"),
+        Requirement("absent-elsewhere; python_full_version < '3.8' and extra == 'server'"),
+    ]
+    assert missing_packages(requirements, "") == ["absent-in-base"]
+    assert missing_packages(requirements, "server") == ["absent-in-both", "absent-in-server"]
+    assert missing_packages(requirements, "agent") == []
 
 
 def test_every_line_that_is_not_well_says_what_to_do(fresh_database_url: str) -> None:

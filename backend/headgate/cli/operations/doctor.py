@@ -1,7 +1,6 @@
 """`doctor`: checks of this machine and of a running installation, each with its remedy."""
 
 import os
-import re
 import shutil
 import sys
 from importlib import metadata
@@ -10,6 +9,7 @@ from pathlib import Path
 import httpx
 import typer
 from msgspec.structs import replace
+from packaging.requirements import Requirement
 
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.application.ports import PartitionRow, Unavailable
@@ -65,19 +65,14 @@ def python(version: tuple[int, int, int]) -> Finding:
     return ok("python", text)
 
 
-EXTRA = re.compile(r"""extra == ['"](\w+)""")
-EXTRAS_OF_UP = frozenset({"embedded", "server"})
+EXTRAS_OF_UP = ("embedded", "server", "agent")
 
 
 def packages() -> Finding:
     """Checks that required packages and the embedded servers are installed."""
-    missing: list[str] = []
-    embedded: list[str] = []
-    for requirement in metadata.requires("headgate") or []:
-        name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
-        extra = EXTRA.search(requirement)
-        if not _is_installed(name) and (extra is None or extra[1] in EXTRAS_OF_UP):
-            (missing if extra is None else embedded).append(name)
+    requirements = [Requirement(each) for each in metadata.requires("headgate") or []]
+    missing = missing_packages(requirements, "")
+    embedded = [name for each in EXTRAS_OF_UP for name in missing_packages(requirements, each)]
     if missing:
         return fail("packages", f"missing: {', '.join(missing)}", "Run `pip install headgate`.")
     if embedded:
@@ -131,6 +126,20 @@ def _port(settings: Settings) -> Finding:
         f"port {settings.port} is in use{holder_of(settings.port)}, not by Headgate",
         "Stop that program, or use another port: `headgate up --port 0`.",
     )
+
+
+def missing_packages(requirements: list[Requirement], extra: str) -> list[str]:
+    """What is not installed of what this Python needs with an extra ("": without any)."""
+    asked = {
+        each.name
+        for each in requirements
+        if _applies(each, extra) and (not extra or not _applies(each, ""))
+    }
+    return sorted(name for name in asked if not _is_installed(name))
+
+
+def _applies(requirement: Requirement, extra: str) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
 
 
 def _is_installed(name: str) -> bool:
