@@ -38,7 +38,7 @@ test: installed  ## everything that must hold: check, the page's own tests, ever
 	@$(BIN)/python .ci/jobs.py $(ARGS)
 
 .PHONY: test-nightly
-test-nightly: $(READY)  ## one part of the nightly run at full depth: PART=k/8, at most 45 minutes on 2 cores
+test-nightly: installed interface  ## one part of the nightly run at full depth: PART=k/8, at most 45 minutes on 2 cores
 	@$(BIN)/python -m tests.nightly $(PART)
 
 .PHONY: check

@@ -15,9 +15,9 @@ import msgspec
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET
 
-SECONDS_TO_START = 90
-SECONDS_TO_ANSWER = 20
-SECONDS_TO_STOP = 60
+SECONDS_TO_START = 180
+SECONDS_TO_ANSWER = 120
+SECONDS_TO_STOP = 120
 
 
 class Server:

@@ -14,7 +14,7 @@ from headgate.settings import Settings
 from tests.api.callers import workload
 from tests.api.serving import Server, serving
 
-SECONDS = 20.0
+SECONDS = 180.0
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 HERE = "/v1/namespaces/lab/workloads"
-SECONDS = 30.0
+SECONDS = 180.0
 HANDLER = "checkpointer"
 VICTIMS = ("lab/early", "lab/late")
 WAITS = "lab/patient"
@@ -78,7 +78,7 @@ class Machines:
 
     def __exit__(self, *_details: object) -> None:
         self._stopping.set()
-        self._thread.join(20)
+        self._thread.join(SECONDS)
         self._executor.close()
 
 

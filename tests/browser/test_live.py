@@ -26,7 +26,7 @@ def phase_of(client: HeadgateClient, name: str) -> str:
 
 def wait_for(is_so: Callable[[], bool], what: str) -> None:
     """Return once it is so."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not is_so():
         assert time.monotonic() < deadline, f"waited in vain: {what}"
         time.sleep(0.05)
@@ -170,11 +170,11 @@ def test_two_browsers_and_the_command_line_agree_at_the_end(
             expect(screen.row("seen-first")).to_contain_text("Cancelled")
         first, second = (screen.phases() for screen in screens)
         assert first == second
-        told, _ = watching.communicate(timeout=60)
+        told, _ = watching.communicate(timeout=180)
         assert all(name in told for name in [*names, "seen-first"]), told
     finally:
         watching.kill()
-        watching.wait(10)
+        watching.wait(60)
         for context in contexts:
             context.close()
     for key, phase in first.items():

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 HERE = "/v1/namespaces/story/workloads"
-SECONDS = 30.0
+SECONDS = 180.0
 SAVES_FIRST = {"mode": "Soft", "gracePeriodSeconds": 600, "handler": "ckpt"}
 
 

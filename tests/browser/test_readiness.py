@@ -99,7 +99,7 @@ def tell(client: HeadgateClient, kind: Any, workloads: list[Object]) -> None:
 
 def until(is_so: Callable[[], bool], client: HeadgateClient, prefix: str, what: str) -> None:
     """Stop what is evicted, as an executor does, until it is so."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not is_so():
         assert time.monotonic() < deadline, f"waited in vain: {what}"
         tell(client, "stopped", found(client, prefix, "Evicting"))

@@ -53,7 +53,7 @@ def connection(
             yield Connection(url=f"http://127.0.0.1:{port}", token=SECRET, source="test")
     finally:
         stopping.set()
-        scheduler.join(timeout=20)
+        scheduler.join(timeout=180)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def _served(app: Litestar, settings: Settings, port: int) -> Iterator[None]:
         yield
     finally:
         loop.call_soon_threadsafe(stopping.set)
-        thread.join(timeout=20)
+        thread.join(timeout=180)
         loop.close()
 
 

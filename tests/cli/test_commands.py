@@ -56,7 +56,7 @@ def patient(connection: Connection) -> Iterator[None]:
     thread.start()
     yield
     stopping.set()
-    thread.join(timeout=10)
+    thread.join(timeout=180)
     executor.close()
 
 

@@ -20,7 +20,7 @@ from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient
 from tests.processes.programs import wait_until
 
-SECONDS = 20.0
+SECONDS = 180.0
 
 
 @pytest.fixture(scope="module", autouse=True)

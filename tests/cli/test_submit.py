@@ -48,14 +48,14 @@ def test_a_connection_that_is_being_made_is_not_left_open_behind(
 
     def slow(*args: Any, **options: Any) -> socket.socket:
         connecting.set()
-        closing.wait(30)
+        closing.wait(180)
         connected.append(connect(*args, **options))
         return connected[-1]
 
     monkeypatch.setattr(socket, "create_connection", slow)
-    sender = Sender(connection, patience_seconds=30)
+    sender = Sender(connection, patience_seconds=180)
     answer = sender.send(lambda client: client.read("/"))
-    connecting.wait(30)
+    connecting.wait(180)
     closing.set()
     sender.close()
     assert answer.done()

@@ -19,7 +19,7 @@ from headgate.executor.substrates.agent.inventory import Gpu, NodeSettings
 from headgate.executor.substrates.agent.pod_template import PodRules
 
 LOG = "log-1"
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 180.0
 UID = f"0193-{os.getpid()}"
 """Of this process alone: a host runs a pod once, and tests run at the same time."""
 

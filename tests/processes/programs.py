@@ -15,14 +15,17 @@ import redis
 from headgate.embedded.servers import redis_command, redis_url, socket_path
 
 DEADLINE_SECONDS = 180.0
+FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.02, 0.2
+"""What is waited for is looked at less and less often, as a look costs the processes time."""
 
 
 def wait_until(is_so: Callable[[], bool], what: str, seconds: float = DEADLINE_SECONDS) -> None:
     """Return as soon as it is so; fail with `what` if it never is."""
-    deadline = time.monotonic() + seconds
+    deadline, pause = time.monotonic() + seconds, FIRST_PAUSE_SECONDS
     while not is_so():
         assert time.monotonic() < deadline, f"waited {seconds} s in vain: {what}"
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(pause * 1.5, LAST_PAUSE_SECONDS)
 
 
 @dataclass
@@ -63,7 +66,7 @@ class WorkerProcess:
         """End it without any warning."""
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(DEADLINE_SECONDS)
 
     def terminate(self, patience_seconds: float) -> int:
         """Ask it to end; its exit code."""
@@ -124,7 +127,7 @@ class Broker:
         """End it without any warning."""
         assert self.process is not None
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(DEADLINE_SECONDS)
 
     def flush(self) -> None:
         """Lose everything it knows."""

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.builders.documents import queue_documents
-from tests.processes.programs import wait_until
+from tests.processes.programs import DEADLINE_SECONDS, wait_until
 from tests.processes.up import HEADGATE, Up, environment, services
 
 QUEUES = queue_documents("main", local="main", namespace="team", cpu=100)
@@ -118,7 +118,7 @@ def kill_without_warning(up: Up, hanging: str) -> None:
     os.kill(up.pid_of(hanging), signal.SIGSTOP)
     assert up.process is not None
     up.process.kill()
-    up.process.wait(10)
+    up.process.wait(DEADLINE_SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_server_process_of_the_api_that_dies_does_not_leave_it_dead(running: U
     wait_until(running.answers, "the API is ready")
     serving = psutil.Process(running.pid_of("api")).children()[-1]
     serving.kill()
-    serving.wait(10)
+    serving.wait(DEADLINE_SECONDS)
     wait_until(running.answers, "the API is ready again")
 
 
