@@ -75,9 +75,8 @@ def test_the_row_and_the_explanation_agree(admin: Api, position: int, name: str)
 
 
 def test_the_condition_keeps_the_word_of_kueue(admin: Api, position: int) -> None:
-    conditions = listed(admin, position)["large"]["conditions"]
-    (reserved,) = [each for each in conditions if each["type"] == "QuotaReserved"]
-    assert (reserved["status"], reserved["reason"]) == ("False", "ExceedsMaxQuota")
+    found = reserved(listed(admin, position)["large"])
+    assert (found["status"], found["reason"]) == ("False", "ExceedsMaxQuota")
 
 
 @pytest.mark.parametrize(
@@ -113,3 +112,34 @@ def test_the_past_has_the_reasons_of_then(admin: Api, position: int) -> None:
     then = {item["metadata"]["name"]: item["status"]["phase"] for item in items}
     assert then == {"large": "Pending", "held": "Pending", "ended": "Pending"}
     assert set(listed(admin, position, "phase=Unschedulable")) == {"large", "held"}
+
+
+def test_a_workload_that_no_evaluation_reaches_has_its_condition_everywhere(
+    admin: Api, position: int
+) -> None:
+    """Kueue: `syncQuotaReservedFalseCondition`, in the list, by name, and in the past."""
+    path = "/v1/namespaces/lost-reasons/workloads"
+    made = admin.post(path, workload("lost", namespace="lost-reasons", queue="not-yet"))
+    before = int(made.headers["X-Log-Position"])
+    (row,) = admin.caught_up(path, before).json()["items"]
+    for status in (row["status"], admin.get(f"{path}/lost").json()["status"]):
+        assert reserved(status)["status"] == "False"
+        assert reserved(status)["reason"] == "Misconfigured"
+        assert "not-yet" in reserved(status)["message"]
+
+    # The workload does not change, so its version does not tell that its condition has.
+    tag = admin.get(f"{path}/lost").headers["ETag"]
+    door = local_queue("not-yet", QUEUE, "lost-reasons")
+    door["spec"]["stopPolicy"] = "Hold"
+    stopped = admin.post("/v1/namespaces/lost-reasons/localqueues", door)
+    at = int(stopped.headers["X-Log-Position"])
+    now = admin.get(f"{path}/lost?minPosition={at}", if_none_match=tag).json()
+    assert reserved(now["status"])["reason"] == "Suspended"
+    then = admin.get(f"{path}/lost?at={before}").json()
+    assert reserved(then["status"])["reason"] == "Misconfigured"
+
+
+def reserved(status: dict[str, Any]) -> dict[str, Any]:
+    """The condition QuotaReserved of a status."""
+    (found,) = [each for each in status["conditions"] if each["type"] == "QuotaReserved"]
+    return dict(found)

@@ -54,6 +54,7 @@ from headgate.domain.kinds.executor import ExecutorSpec
 from headgate.domain.kinds.executor_nodes import nodes_of_executor, shared_node
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.rejection import InvalidObject, NotAllowed, Rejection, child
+from headgate.domain.scheduling.pending_reasons import derived_conditions
 from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
 from headgate.domain.values.capabilities import UPLOAD, upload_of
 from headgate.domain.workloads.specs import WorkloadSpec
@@ -258,6 +259,7 @@ def _extras(
     if isinstance(state, Workload):
         return Extras(
             resources=cluster_state.config.configuration.resources,
+            conditions=derived_conditions(cluster_state.config, state),
             is_visible=visible_to(scope),
         )
     if not isinstance(state, Configured):

@@ -26,12 +26,13 @@ from headgate.domain.kinds.queue_activity import cluster_queue_activity, local_q
 from headgate.domain.scheduling.fair_sharing_orders import weighted_usage
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.queueing.local_queue_usage import with_penalties
+from headgate.domain.scheduling.queueing.queue_checks import unreserved_condition
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.values.quantities import FlavorUsage, Requests, add_to, added
 from headgate.domain.workloads.admission import needed_pod_sets
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Workload, condition, is_admitted
+from headgate.domain.workloads.state import Condition, Workload, condition, is_admitted
 
 
 class WorkloadTotals(NamedTuple):
@@ -121,21 +122,26 @@ def _add_up(cluster_state: ClusterState) -> Cooperative[WorkloadTotals]:
         partition = cluster_state.partition(partition_key)
         for queue, pending in sorted(partition.pending.items()):
             for key in (*pending.in_heap, *pending.suspended):
-                _count_unadmitted(totals, queue, cluster_state.workloads[key])
+                workload = cluster_state.workloads[key]
+                kept_out = key in pending.suspended
+                found = unreserved_condition(cluster_state.config, workload) if kept_out else None
+                _count_unadmitted(totals, queue, workload, found)
                 yield
         for queue, holding in sorted(partition.charges.holding.items()):
             for key, charge in tuple(holding.items()):
                 workload = cluster_state.workloads[key]
-                _count_unadmitted(totals, queue, workload)
+                _count_unadmitted(totals, queue, workload, None)
                 _add_held(totals, workload, charge.amounts)
                 yield
     return totals
 
 
-def _count_unadmitted(totals: WorkloadTotals, queue: str, workload: Workload) -> None:
+def _count_unadmitted(
+    totals: WorkloadTotals, queue: str, workload: Workload, derived: Condition | None
+) -> None:
     if is_admitted(workload):
         return
-    place = (queue, workload.local_queue_key, *_why_unadmitted(workload))
+    place = (queue, workload.local_queue_key, *_why_unadmitted(workload, derived))
     totals.unadmitted[place] = totals.unadmitted.get(place, 0) + 1
 
 
@@ -145,11 +151,11 @@ def _add_held(totals: WorkloadTotals, workload: Workload, amounts: FlavorUsage) 
         add_to(held.setdefault(local_queue, {}), amounts)
 
 
-def _why_unadmitted(workload: Workload) -> tuple[str, str]:
+def _why_unadmitted(workload: Workload, derived: Condition | None) -> tuple[str, str]:
     """The reasons of the conditions Admitted and QuotaReserved; no cause once quota is reserved."""
     if has_quota_reservation(workload):
         return "UnsatisfiedAdmissionChecks", ""
-    reserved = condition(workload, "QuotaReserved")
+    reserved = derived or condition(workload, "QuotaReserved")
     is_told = reserved is not None and not reserved.status
     return "NoReservation", str(reserved.reason) if reserved and is_told else "PendingEvaluation"
 

@@ -154,6 +154,8 @@ TEXTS: Mapping[str, Text] = {
     "AdmittedByClusterQueue": Text("Admitted by ClusterQueue {queue}"),
     "NotAllPodsReady": Text("Not all pods are ready"),
     "AllPodsReady": Text("All pods are ready or succeeded"),
+    "AllPodsScheduled": Text("All required pods were scheduled or succeeded"),
+    "NotAllPodsScheduled": Text("At least one required pod is not scheduled"),
     "PodsStopped": Text("All pods have stopped"),
     "NoReservation": Text("The workload has no quota reservation"),
     "WorkloadRequeued": Text("The workload is requeued"),

@@ -8,8 +8,7 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
 from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
 from headgate.domain.scheduling.lifecycle.pods_ready import pods_ready_deadline
 from headgate.domain.scheduling.lifecycle.transitions import due_events
-from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, unreserved_condition
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.commands import DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
@@ -20,7 +19,6 @@ from tests.conformance.cases import Case
 from tests.conformance.comparison import differences
 from tests.conformance.families.consumption import consumed_until_now
 from tests.conformance.families.family import Family
-from tests.conformance.families.reasons import differing_reasons
 from tests.conformance.installed import CREATED, NAMESPACE, Installed, kind_of
 from tests.conformance.instants import seconds_of
 
@@ -106,12 +104,13 @@ def inadmissible(case: Case) -> Iterator[str]:
     wanted = case.want.get("wantWorkload") or {}
     conditions = (wanted.get("status") or {}).get("conditions") or ()
     reason = next((c["reason"] for c in conditions if c["type"] == "QuotaReserved"), "")
+    if reason not in JUDGED:
+        return
     installed = _installed(case)
     _let_happen(installed)
     workload = _workload(installed)
-    found = recorded_reason(installed.cluster_state, workload, installed.at) if workload else None
-    if reason in JUDGED:
-        yield from differing_reasons("reason", reason, found.condition_reason if found else "")
+    found = workload and unreserved_condition(installed.cluster_state.config, workload)
+    yield from differences("reason", reason, found.reason if found else "")
 
 
 def not_ready(case: Case) -> Iterator[str]:

@@ -16,6 +16,7 @@ from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStatus
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.state import Condition
 from headgate.messages.rendering import IsVisible
 
 KUEUE = ("kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1")
@@ -47,15 +48,17 @@ class ExecutorConnection(msgspec.Struct, frozen=True, kw_only=True):
 class Extras(msgspec.Struct, frozen=True, kw_only=True):
     """What a manifest shows of an object beside its own state.
 
-    `resources` are the rules by which the requests of a workload count for quota, `queue_status`
-    is for ClusterQueues and LocalQueues; `cluster_queue` is the spec of the one that a LocalQueue
-    leads to, for the flavors of its usage; `weighted_share` is a Cohort's, `budget_standing` a
+    `resources` are the rules by which the requests of a workload count for quota, `conditions`
+    those that follow from other objects, in place of recorded ones; `queue_status` is for
+    ClusterQueues and LocalQueues; `cluster_queue` is the spec of the one that a LocalQueue leads
+    to, for the flavors of its usage; `weighted_share` is a Cohort's, `budget_standing` a
     DisruptionBudget's, `executor_connection` an Executor's. `is_visible` tells whether messages may
     name an object to the reader; without it they name only workloads of the same namespace.
     """
 
     queue_status: QueueStatus | None = None
     resources: ResourceRules = ResourceRules()
+    conditions: tuple[Condition, ...] = ()
     cluster_queue: ClusterQueueSpec | None = None
     weighted_share: int | None = None
     budget_standing: BudgetStatus | None = None

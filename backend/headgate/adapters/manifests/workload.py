@@ -40,7 +40,7 @@ from headgate.domain.workloads.pods.templates import whole_template
 from headgate.domain.workloads.priority import unboosted_priority
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.specs import PodSet, TopologyRequest, WorkloadSpec
-from headgate.domain.workloads.state import AdmissionCheckState, Workload, phase_of
+from headgate.domain.workloads.state import AdmissionCheckState, Condition, Workload, phase_of
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 from headgate.messages.catalogue import worded
 from headgate.messages.rendering import IsVisible
@@ -116,7 +116,7 @@ def workload_body(workload: Workload, extras: Extras) -> dict[str, Any]:
     is_visible = extras.is_visible or (lambda reference: reference.key.startswith(own))
     return {
         "spec": workload_spec(workload.spec),
-        "status": workload_status(workload, extras.resources, is_visible),
+        "status": workload_status(workload, extras, is_visible),
     }
 
 
@@ -175,9 +175,7 @@ def with_whole_templates(manifest: dict[str, Any], bodies: Mapping[str, bytes]) 
     }
 
 
-def workload_status(
-    workload: Workload, rules: ResourceRules, is_visible: IsVisible
-) -> dict[str, Any]:
+def workload_status(workload: Workload, extras: Extras, is_visible: IsVisible) -> dict[str, Any]:
     """The whole status of the workload.
 
     `is_visible` tells whether messages may name an object to the reader.
@@ -185,7 +183,10 @@ def workload_status(
     spec = workload.spec
     rendered: dict[str, Any] = {
         "phase": phase_of(workload),
-        "conditions": [*_conditions(workload, is_visible), *settings_conditions(workload)],
+        "conditions": [
+            *_conditions(workload, extras.conditions, is_visible),
+            *settings_conditions(workload),
+        ],
         "priority": spec.priority,
         "preemptionPriority": protection_of(spec),
         **settings_status(workload),
@@ -206,7 +207,7 @@ def workload_status(
     if spec.priority_boost:
         rendered["priorityBoost"] = spec.priority_boost
     if workload.admission is None:
-        rendered["resourceRequests"] = _requests(spec, rules)
+        rendered["resourceRequests"] = _requests(spec, extras.resources)
     else:
         rendered["admission"] = rendered_admission(workload.admission)
     if workload.checks:
@@ -301,7 +302,11 @@ def _rendered_pod_set(pod_set: PodSet) -> dict[str, Any]:
     return rendered
 
 
-def _conditions(workload: Workload, is_visible: IsVisible) -> list[dict[str, Any]]:
+def _conditions(
+    workload: Workload, derived: tuple[Condition, ...], is_visible: IsVisible
+) -> list[dict[str, Any]]:
+    """The recorded conditions, with the derived ones in place of those of their types."""
+    shown = {each.type: each for each in (*workload.conditions, *derived)}
     return [
         rendered_condition(
             condition.type,
@@ -311,7 +316,7 @@ def _conditions(workload: Workload, is_visible: IsVisible) -> list[dict[str, Any
             at=condition.last_transition_at,
             generation=condition.observed_generation,
         )
-        for condition in workload.conditions
+        for condition in shown.values()
     ]
 
 

@@ -41,6 +41,7 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import InvalidRequest
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
+from headgate.domain.workloads.predicates import has_quota_reservation
 
 LISTED_PHASES = (*PHASES, UNSCHEDULABLE)
 """What a list can be narrowed to: pending workloads that can never start are shown as such."""
@@ -64,9 +65,11 @@ async def read(
     services = services_of(request)
     loaded = await loaded_workload(request, name)
     position = max(loaded.position, services.reader.position)
-    unmodified = not_modified(loaded.version, if_none_match, position=position)
-    if unmodified is not None:
-        return unmodified
+    if has_quota_reservation(loaded.state) or loaded.state.finished_at is not None:
+        unmodified = not_modified(loaded.version, if_none_match, position=position)
+        if unmodified is not None:
+            return unmodified
+    # Without quota its queues may change its conditions.
     scope = request.user.namespaces
     body = manifest_of(services, "Workload", loaded.state, loaded.position, scope)
     (whole,) = await with_templates(services, [body])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rounds.state import oldest_first
 from headgate.domain.scheduling.admission import blocked_reason
@@ -23,10 +24,20 @@ from headgate.domain.scheduling.evaluation.unschedulable import (
 )
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
-from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
+from headgate.domain.scheduling.lifecycle.pods_ready import (
+    waiting_for_scheduling,
+    waits_for_pods_ready,
+)
 from headgate.domain.scheduling.ordering.pending_queue import PendingQueue, Ranks
 from headgate.domain.scheduling.partition.partition import Partition, UnschedulableKey
-from headgate.domain.scheduling.queueing.queue_checks import check_queues, cluster_queue_of
+from headgate.domain.scheduling.queueing.queue_checks import (
+    check_queues,
+    cluster_queue_of,
+    deactivated_message,
+    gated_message,
+    on_hold_message,
+    unreserved_condition,
+)
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.start import rate_limited_reason, rate_limited_until
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -39,7 +50,7 @@ from headgate.domain.workloads.predicates import (
     is_admissible,
 )
 from headgate.domain.workloads.specs import admission_gates
-from headgate.domain.workloads.state import Workload, condition, is_admitted
+from headgate.domain.workloads.state import Condition, Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 
 
@@ -88,6 +99,16 @@ def unschedulable(
     partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
     told = None if shared is None else shared.verdicts
     return unschedulable_reason(partition, cluster_state.config, workload, told)
+
+
+def derived_conditions(config: ObjectSet, workload: Workload) -> tuple[Condition, ...]:
+    """Those conditions of a workload that follow from other objects, and not from its own events.
+
+    They stand in place of the recorded ones: QuotaReserved of a workload that is kept from any
+    evaluation, and PodsReady while some of its pods are not scheduled.
+    """
+    found = (unreserved_condition(config, workload), waiting_for_scheduling(config, workload))
+    return tuple(each for each in found if each is not None)
 
 
 def _unreserved_reason(
@@ -262,25 +283,16 @@ def _workload_reason(
     if workload.terminating_at is not None or workload.cancelling_at is not None:
         return _unevaluated("Hold", TERMINATING, "Ending")
     if not workload.spec.active:
-        return _deactivation_reason(workload)
+        return _unevaluated("Hold", deactivated_message(workload), "Deactivated")
     if workload.hold is not None:
         hold = workload.hold
-        held = message("OnHold", owner=hold.owner, until=hold.expires_at, why=hold.reason)
-        return _unevaluated("Hold", held, "OnHold", held_by=(hold.owner,))
+        return _unevaluated("Hold", on_hold_message(hold), "OnHold", held_by=(hold.owner,))
     gates = admission_gates(workload.annotations)
     if gates:
-        return _unevaluated(
-            "Hold", message("WaitingForAdmissionGates", gates=gates), "AdmissionGated"
-        )
+        return _unevaluated("Hold", gated_message(gates), "AdmissionGated")
     if workload.requeue.requeue_at is not None:
         return _backoff_reason(cluster_state, workload, workload.requeue.requeue_at, at)
     return None
-
-
-def _deactivation_reason(workload: Workload) -> Explanation:
-    last = condition(workload, "Requeued")
-    why = last.message if last is not None else ""
-    return _unevaluated("Hold", message("Deactivated", why=why), "Deactivated")
 
 
 def _backoff_reason(

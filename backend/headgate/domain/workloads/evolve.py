@@ -163,7 +163,7 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             if isinstance(event, StandingEvent):
                 return _after_requeue_or_hold(workload, event, at)
             if isinstance(event, WorkloadPodsReported | RetryEvent):
-                return apply_pod_event(workload, event)
+                return apply_pod_event(workload, event, at)
             return apply_preemption_event(workload, event, at)
 
 

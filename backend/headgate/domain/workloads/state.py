@@ -29,8 +29,8 @@ from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTer
 from headgate.domain.workloads.specs import WorkloadSpec
 
 ConditionType = Literal[
-    "QuotaReserved", "Admitted", "PodsReady", "Evicted", "Preempted", "Requeued", "Finished",
-    "Held", "PodsNotMatchingPriority", "BlockedOnPreemptionGates",
+    "QuotaReserved", "Admitted", "PodsScheduled", "PodsReady", "Evicted", "Preempted", "Requeued",
+    "Finished", "Held", "PodsNotMatchingPriority", "BlockedOnPreemptionGates",
 ]  # fmt: skip
 Phase = Literal[
     "Pending", "Nominated", "Retrying", "OnHold", "Inactive",

@@ -1,5 +1,7 @@
 """waitForPodsReady: deadlines, backoff and blocked admission (queueing.md §5.5, §5.6)."""
 
+from msgspec.structs import replace
+
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, with_workload_timeouts
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.ordering.entry_order import queued_at
@@ -18,7 +20,13 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
 )
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Workload, condition, is_admitted, is_condition_true
+from headgate.domain.workloads.state import (
+    Condition,
+    Workload,
+    condition,
+    is_admitted,
+    is_condition_true,
+)
 
 
 def waits_for_pods_ready(config: ObjectSet, workload: Workload) -> WaitForPodsReady | None:
@@ -37,6 +45,21 @@ def awaits_pods_scheduled(waits: WaitForPodsReady, workload: Workload) -> bool:
         and not workload.pods_scheduled
         and workload.not_ready_cause == "WaitForStart"
     )
+
+
+def waiting_for_scheduling(config: ObjectSet, workload: Workload) -> Condition | None:
+    """The condition PodsReady of a workload of which some pods are known not to be scheduled.
+
+    None where the recorded condition holds: pods were ready once, all of them were scheduled, no
+    report tells of single pods, or `unscheduledTimeout` does not apply (KEP-13502).
+    """
+    ready, scheduled = condition(workload, "PodsReady"), condition(workload, "PodsScheduled")
+    if ready is None or scheduled is None or scheduled.reason != "WaitForScheduling":
+        return None
+    waits = waits_for_pods_ready(config, workload)
+    if waits is None or not awaits_pods_scheduled(waits, workload):
+        return None
+    return replace(ready, reason="WaitForScheduling")
 
 
 def pods_ready_deadline(config: ObjectSet, workload: Workload) -> Instant | None:

@@ -1,4 +1,7 @@
-"""The checks whether queues are active and workloads may compete in them (queueing.md §6)."""
+"""The checks whether queues are active and workloads may compete in them (queueing.md §6).
+
+The condition QuotaReserved of a workload that is kept out follows from them.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +18,23 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
 from headgate.domain.values.selectors import LabelSelector, matches_selector
 from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds, pod_limit_violations
-from headgate.domain.workloads.state import Workload, is_admitted
+from headgate.domain.workloads.specs import admission_gates
+from headgate.domain.workloads.state import Condition, Hold, Workload, condition, is_admitted
 
+MISCONFIGURED = frozenset(
+    {
+        "NoQueue",
+        "LocalQueueDoesNotExist",
+        "LocalQueueTerminating",
+        "ClusterQueueDoesNotExist",
+        "Terminating",
+        "NamespaceMismatch",
+        "OutsideLimitRange",
+    }
+)
+"""Failed checks for which QuotaReserved is Misconfigured; for all others it is Suspended."""
+OVER_ONCE_ALLOWED = frozenset({"Deactivated", "Suspended", "OnHold", "AdmissionGated"})
+"""Recorded reasons of QuotaReserved that say nothing once a workload may compete again."""
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 SELECTS_ALL = LabelSelector()
 
@@ -162,3 +180,63 @@ def missing_queue(config: ObjectSet, workload: Workload) -> Message | None:
     if queue is None or queue.terminating_at is not None:
         return message("ClusterQueueUnavailable", queue=workload.admission.cluster_queue)
     return None
+
+
+def unreserved_condition(config: ObjectSet, workload: Workload) -> Condition | None:
+    """The condition QuotaReserved of a workload that is kept from evaluation, as objects stand now.
+
+    None where the recorded condition holds: quota is reserved, the workload has ended, or the
+    scheduler said why (Kueue: `syncQuotaReservedFalseCondition`). Its time is that of the recorded
+    condition, as the status is False in both, or else of the submission.
+    """
+    if workload.admission is not None or workload.finished_at is not None:
+        return None
+    known = condition(workload, "QuotaReserved")
+    found = _kept_from_evaluation(config, workload)
+    if found is None:
+        if known is None or workload.explanation is not None:
+            return None
+        if known.reason not in OVER_ONCE_ALLOWED:
+            return None
+        found = QueueCheckFailure("PendingEvaluation", message("NotEvaluatedYet", ahead=None))
+    return Condition(
+        type="QuotaReserved",
+        status=False,
+        reason=found.reason,
+        message=found.message,
+        last_transition_at=workload.created_at if known is None else known.last_transition_at,
+        observed_generation=workload.generation,
+    )
+
+
+def _kept_from_evaluation(config: ObjectSet, workload: Workload) -> QueueCheckFailure | None:
+    """What keeps a workload from any evaluation, as Kueue's reason of QuotaReserved.
+
+    In Kueue's order: deactivation, hold, queues and namespace, admission gates.
+    """
+    if not workload.spec.active:
+        return QueueCheckFailure("Deactivated", deactivated_message(workload))
+    if workload.hold is not None:
+        return QueueCheckFailure("OnHold", on_hold_message(workload.hold))
+    failed = check_queues(config, workload)
+    if failed is not None:
+        reason = "Misconfigured" if failed.reason in MISCONFIGURED else "Suspended"
+        return QueueCheckFailure(reason, failed.message)
+    gates = admission_gates(workload.annotations)
+    return QueueCheckFailure("AdmissionGated", gated_message(gates)) if gates else None
+
+
+def deactivated_message(workload: Workload) -> Message:
+    """That a workload is inactive, and why it became so."""
+    last = condition(workload, "Requeued")
+    return message("Deactivated", why=last.message if last is not None else "")
+
+
+def on_hold_message(hold: Hold) -> Message:
+    """That a hold keeps a workload from admission: whose, until when and why."""
+    return message("OnHold", owner=hold.owner, until=hold.expires_at, why=hold.reason)
+
+
+def gated_message(gates: tuple[str, ...]) -> Message:
+    """That admission gates keep a workload from admission."""
+    return message("WaitingForAdmissionGates", gates=gates)

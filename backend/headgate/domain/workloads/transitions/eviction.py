@@ -25,6 +25,7 @@ from headgate.domain.workloads.state import (
     EvictionCount,
     RequeueState,
     Workload,
+    condition,
     executed_seconds,
     is_condition_true,
     with_conditions,
@@ -35,6 +36,9 @@ PODS_STOPPED = message("PodsStopped")
 NO_RESERVATION = message("NoReservation")
 DEACTIVATED = message("WorkloadDeactivated")
 ACTIVATED = message("WorkloadActivated")
+POD_SCHEDULING_ENDED = ConditionChange(
+    "PodsScheduled", status=False, reason="WaitForStart", message=message("NotAllPodsReady")
+)
 
 IMMEDIATELY_REQUEUED = ("Preempted", "NodeFailures", "Requeued")
 """Reasons of evictions after which a workload competes again as soon as its pods have stopped."""
@@ -90,7 +94,7 @@ def apply_stopped(workload: Workload, at: Instant) -> Workload:
     """
     reason = workload.eviction.reason if workload.eviction else "Requeued"
     waits = "PendingEvaluation" if workload.spec.active else "Deactivated"
-    changes = list(_reservation_ended(waits, PODS_STOPPED))
+    changes = list(_reservation_ended(workload, waits, PODS_STOPPED))
     if workload.spec.active:
         at_once = reason in IMMEDIATELY_REQUEUED or (
             reason in {"AdmissionCheck", "Retried"} and workload.requeue.requeue_at is None
@@ -128,7 +132,7 @@ def apply_reservation_dropped(
     workload: Workload, event: ReservationDropped, at: Instant
 ) -> Workload:
     """The workload without its reservation; that counts as no eviction (trap Q30)."""
-    changes = _reservation_ended("Suspended", event.reason)
+    changes = _reservation_ended(workload, "Suspended", event.reason)
     return replace(
         workload,
         spec=with_full_boost(workload.spec),
@@ -152,11 +156,15 @@ def _accumulated_execution_seconds(workload: Workload, at: Instant) -> int:
     return executed_seconds(workload, at)
 
 
-def _reservation_ended(reason: str, why: Message) -> tuple[ConditionChange, ...]:
+def _reservation_ended(
+    workload: Workload, reason: str, why: Message
+) -> tuple[ConditionChange, ...]:
+    was_observed = condition(workload, "PodsScheduled") is not None
     return (
         ConditionChange("QuotaReserved", status=False, reason=reason, message=why),
         ConditionChange("Admitted", status=False, reason="NoReservation", message=NO_RESERVATION),
         ConditionChange("PodsReady", status=False, reason="WaitForStart"),
+        *((POD_SCHEDULING_ENDED,) if was_observed else ()),
     )
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from headgate.domain.values.index_ranges import IndexRanges, joined, members, ranges_of, without
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import message
 from headgate.domain.workloads.events import WorkloadPodsReported
 from headgate.domain.workloads.pod_events import (
     FailedPods,
@@ -24,16 +26,52 @@ from headgate.domain.workloads.pods.attempt_pods import (
     without_pods_at,
 )
 from headgate.domain.workloads.pods.completions import advanced
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import (
+    Condition,
+    ConditionChange,
+    Workload,
+    condition,
+    is_admitted,
+    with_conditions,
+)
+
+PODS_SCHEDULED = message("AllPodsScheduled")
+PODS_NOT_SCHEDULED = message("NotAllPodsScheduled")
 
 
-def _reported(workload: Workload, event: WorkloadPodsReported) -> Workload:
+def _reported(workload: Workload, event: WorkloadPodsReported, at: Instant) -> Workload:
     """The workload as its executors see it; indices that completed give way to the next ones."""
     if event.attempt != workload.attempt:
         return workload
     progress = after_report(workload.progress, event.pods)
-    is_scheduled = workload.pods_scheduled or _is_scheduled(workload, progress)
-    return advanced(replace(workload, progress=progress, pods_scheduled=is_scheduled))
+    if not workload.pods_scheduled and is_admitted(workload):
+        is_scheduled = _is_scheduled(workload, progress)
+        conditions = _with_pods_scheduled(workload, at, is_scheduled=is_scheduled)
+        workload = replace(workload, pods_scheduled=is_scheduled, conditions=conditions)
+    return advanced(replace(workload, progress=progress))
+
+
+def _with_pods_scheduled(
+    workload: Workload, at: Instant, *, is_scheduled: bool
+) -> tuple[Condition, ...]:
+    """The conditions after a report, until all pods of the admission were scheduled once.
+
+    The first report of an admission sets the time of PodsScheduled even where its status stays, so
+    that a time after that of Admitted tells that it is of this admission (KEP-13502).
+    """
+    known = condition(workload, "PodsScheduled")
+    if is_scheduled:
+        all_of_them = ConditionChange(
+            "PodsScheduled", status=True, reason="AllRequiredPodsScheduled", message=PODS_SCHEDULED
+        )
+        return with_conditions(workload, at, all_of_them)
+    if known is not None and known.reason == "WaitForScheduling":
+        return workload.conditions
+    some = ConditionChange(
+        "PodsScheduled", status=False, reason="WaitForScheduling", message=PODS_NOT_SCHEDULED
+    )
+    others = tuple(each for each in workload.conditions if each is not known)
+    return with_conditions(replace(workload, conditions=others), at, some)
 
 
 def _is_scheduled(workload: Workload, progress: ProgressBySet) -> bool:
@@ -49,11 +87,13 @@ def _is_scheduled(workload: Workload, progress: ProgressBySet) -> bool:
     )
 
 
-def apply_pod_event(workload: Workload, event: WorkloadPodsReported | RetryEvent) -> Workload:
+def apply_pod_event(
+    workload: Workload, event: WorkloadPodsReported | RetryEvent, at: Instant
+) -> Workload:
     """The workload after a report on its pods, or an event of failed ones."""
     match event:
         case WorkloadPodsReported():
-            return _reported(workload, event)
+            return _reported(workload, event, at)
         case WorkloadRetried():
             return _retried(workload, event)
         case WorkloadIndexesFailed():
