@@ -19,6 +19,8 @@ from typer.testing import CliRunner, Result
 
 from headgate.cli.main import app, hoisted
 from headgate.cli.operations.local_agent import LOCAL
+from headgate.cli.replay.arrivals import named
+from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient
 from headgate.client.executors import ON_OTHER_HOST, ExecutorClient
 from headgate.client.transport import Connection, ServerProblem
@@ -267,6 +269,86 @@ def test_a_preempted_pod_that_tells_of_progress_gets_more_time(
     assert [each["note"] for each in told] == ["half saved"]
     assert len(events_of(client, "slow-saver", "workload.eviction_extended")) == 1
     client.remove(f"{WORKLOADS}/slow-saver")
+
+
+QUARTER = {"cpu": "10m"}
+MARKING = """
+echo "$RANK/$WORLD_SIZE" >> {marks}/{name}
+while ! [ -e {marks}/{name}-done ]; do sleep 0.05; done
+"""
+
+
+def four_quarters(client: HeadgateClient) -> None:
+    """A queue for four small pods, in which workloads of higher priority preempt."""
+    quota = {"name": "cpu", "nominalQuota": "40m"}
+    group = {"coveredResources": ["cpu"], "flavors": [{"name": LOCAL, "resources": [quota]}]}
+    spec = {
+        "namespaceSelector": {},
+        "preemption": {"withinClusterQueue": "LowerPriority"},
+        "resourceGroups": [group],
+    }
+    local = named("LocalQueue", "quarters", namespace="default", spec={"clusterQueue": "quarters"})
+    configure(client, [named("ClusterQueue", "quarters", spec=spec), local])
+
+
+def marking(name: str, marks: Path, pods: int, **spec: Any) -> dict[str, Any]:
+    """A workload of pods that write their rank and run until they are told to end."""
+    script = MARKING.format(marks=marks, name=name)
+    container = {
+        "name": "main",
+        "command": ["sh", "-c", literal(script)],
+        "resources": {"requests": QUARTER},
+    }
+    pod_set = {
+        "name": "main",
+        "count": pods,
+        "disruptionMode": "Single",
+        "template": {"spec": {"containers": [container]}},
+    }
+    body = {"queueName": "quarters", "podSets": [pod_set], **spec}
+    return named("Workload", name, namespace="default", spec=body)
+
+
+def ranks(marks: Path, name: str) -> list[str]:
+    """The ranks of the pods that have started, in the order of their starts."""
+    path = marks / name
+    return path.read_text().split() if path.exists() else []
+
+
+def test_pods_that_preemption_took_come_back_as_processes(
+    client: HeadgateClient, agent: AgentProcess, tmp_path: Path
+) -> None:
+    """KEP-5710, story 3, and ADR 0040, with pods that an agent runs and that was killed once."""
+    four_quarters(client)
+    client.submit_batch([marking("shrinks", tmp_path, 4)], key="shrinks")
+    eventually(lambda: sorted(ranks(tmp_path, "shrinks")) == ["0/4", "1/4", "2/4", "3/4"], agent)
+    eventually(lambda: phase(client, "shrinks") == "Running", agent)
+
+    client.submit_batch([marking("takes", tmp_path, 2, priority=5)], key="takes")
+    eventually(lambda: sorted(ranks(tmp_path, "takes")) == ["0/2", "1/2"], agent)
+    assert pods_now(client, "shrinks") == {0: 1, 1: 1}
+    assert phase(client, "shrinks") == "Running"
+    agent.end(signal.SIGKILL)
+    agent.start()
+
+    (tmp_path / "takes-done").touch()
+    eventually(lambda: phase(client, "takes") == "Succeeded", agent)
+    eventually(lambda: len(ranks(tmp_path, "shrinks")) == 6, agent)
+    # Each pod that came back has its rank and its next run; the others were not touched.
+    assert sorted(ranks(tmp_path, "shrinks")[4:]) == ["2/4", "3/4"]
+    eventually(lambda: pods_now(client, "shrinks") == {0: 1, 1: 1, 2: 2, 3: 2}, agent)
+    (grown,) = events_of(client, "shrinks", "workload.grown")
+    assert grown["pods"] == {"main": 2}
+
+    (tmp_path / "shrinks-done").touch()
+    eventually(lambda: phase(client, "shrinks") == "Succeeded", agent)
+    eventually(lambda: not (agent.runs() or agent.pids()), agent)
+
+
+def pods_now(client: HeadgateClient, name: str) -> dict[int, int]:
+    """The run of each running pod, by its index."""
+    found = client.items(f"{WORKLOADS}/{name}/pods", {"minPosition": str(client.head())})
+    return {pod["index"]: pod["run"] for pod in found if pod["state"] == "Running"}
 
 
 def exec_in(

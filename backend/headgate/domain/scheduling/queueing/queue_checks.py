@@ -233,7 +233,7 @@ def deactivated_message(workload: Workload) -> Message:
 
 
 def on_hold_message(hold: Hold) -> Message:
-    """That a hold keeps a workload from admission: whose, until when and why."""
+    """That a hold keeps a workload from admission: of which owner, until when and why."""
     return message("OnHold", owner=hold.owner, until=hold.expires_at, why=hold.reason)
 
 
