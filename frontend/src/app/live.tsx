@@ -2,20 +2,30 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 
+import { readsSent } from "@/lib/api/request";
 import { Coalescer } from "@/lib/live/coalescer";
 import { LiveConnection } from "@/lib/live/connection";
 import { publishFacts, publishFreshness } from "@/lib/live/live-store";
+import { PresenceWatch, pauseAfter } from "@/lib/live/pace";
 import { shownMoment } from "@/lib/past";
 import { TOPICS, isTouched, topicsOf } from "@/lib/live/topics";
+
+/** Some alerts begin by time alone, such as pods that no executor reports: no event tells of them. */
+const ALERTS_MILLISECONDS = 15_000;
 
 export function Live() {
   const client = useQueryClient();
   useEffect(() => {
     const refresh = async (topics: ReadonlySet<string>) => {
+      const before = readsSent();
       // What is past changes no more.
       if (shownMoment() === "") await client.invalidateQueries({ predicate: (query) => isTouched(query.queryKey, topics) });
+      return readsSent() - before;
     };
-    const coalescer = new Coalescer(refresh);
+    const watch = new PresenceWatch(() => coalescer.reschedule());
+    const coalescer = new Coalescer(refresh, (requests) => pauseAfter(requests, watch.presence));
+    const stopWatch = watch.start();
+    const alerts = setInterval(() => coalescer.mark(["overview"]), ALERTS_MILLISECONDS);
     const stop = new LiveConnection({
       freshness: publishFreshness,
       everything: () => coalescer.mark(TOPICS),
@@ -26,6 +36,8 @@ export function Live() {
     }).start();
     return () => {
       stop();
+      stopWatch();
+      clearInterval(alerts);
       coalescer.stop();
     };
   }, [client]);

@@ -19,11 +19,21 @@ export const api = createClient<paths>({
 const SIMULATIONS = "/v1/simulations";
 const IN_THE_PAST = { type: "/problems/past", title: "Read-only", status: 422, detail: PAST_REFUSAL };
 
+let reads = 0;
+
+/** How many reads the interface has sent so far. */
+export function readsSent(): number {
+  return reads;
+}
+
 const requestPolicy: Middleware = {
   onRequest({ request }) {
     sign(request.headers);
     const address = new URL(request.url);
-    if (request.method === "GET") return new Request(withMoment(address, shownMoment(), knownPosition()), request);
+    if (request.method === "GET") {
+      reads++;
+      return new Request(withMoment(address, shownMoment(), knownPosition()), request);
+    }
     request.headers.set("Idempotency-Key", crypto.randomUUID());
     if (shownMoment() === "") return request;
     if (address.pathname !== SIMULATIONS) throw new ProblemError(IN_THE_PAST);
