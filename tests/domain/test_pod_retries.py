@@ -17,6 +17,7 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReported,
     WorkloadQuotaReserved,
     WorkloadRequeued,
+    WorkloadScaledDown,
     WorkloadStopped,
 )
 from headgate.domain.workloads.evolve import evolve
@@ -169,6 +170,20 @@ def test_the_next_index_takes_the_node_of_one_that_completed_without_an_event_of
     assert layout_of(state) == [(1, 1, "a"), (2, 1, "b"), (4, 1, "a"), (5, 1, "b")]
     again, events = reported(state, an_end(0))
     assert (again, events) == (state, [])
+
+
+def test_an_index_that_a_scale_down_took_comes_again_with_its_next_run() -> None:
+    """Its executor stopped the run that was there, and starts no run twice."""
+    state, _ = reported(started(completions=8), an_end(0))
+    assert layout_of(state) == [(1, 1, "a"), (2, 1, "b"), (3, 1, "b"), (4, 1, "a")]
+    state = evolve(state, WorkloadScaledDown(admission=an_admission_of(a=1, b=1)), T0)
+    assert [(index, run) for index, run, _ in layout_of(state)] == [(1, 1), (2, 1)]
+    state, _ = reported(state, an_end(1), an_end(2))
+    assert [(index, run) for index, run, _ in layout_of(state)] == [(3, 2), (4, 2)]
+    for index, run in ((3, 2), (4, 2), (5, 1), (6, 1)):
+        state, _ = reported(state, an_end(index, run))
+    _, events = reported(state, an_end(7))
+    assert events[-1].reason == "Succeeded"
 
 
 def test_quota_is_given_back_at_the_tail() -> None:

@@ -12,8 +12,8 @@ from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.events import WorkloadPodsReported
 from headgate.domain.workloads.pod_events import RetryEvent, WorkloadSessionOpened
-from headgate.domain.workloads.pods.attempt_pods import changed_layout
-from headgate.domain.workloads.pods.completions import first_layout, progress_kept
+from headgate.domain.workloads.pods.attempt_pods import changed_layout, pod_nodes
+from headgate.domain.workloads.pods.completions import advanced, first_layout, progress_kept
 from headgate.domain.workloads.priority import with_full_boost
 from headgate.domain.workloads.state import (
     ConditionChange,
@@ -43,7 +43,7 @@ from headgate.domain.workloads.transitions.preemption import (
     apply_preemption_event,
     with_layout,
 )
-from headgate.domain.workloads.transitions.retry import apply_pod_event
+from headgate.domain.workloads.transitions.retry import apply_pod_event, with_next_runs
 
 PODS_STARTING = message("NotAllPodsReady")
 PODS_READY = message("AllPodsReady")
@@ -298,7 +298,10 @@ def _placed(workload: Workload, event: e.WorkloadPlaced) -> Workload:
 
 
 def _scaled_down(workload: Workload, event: e.WorkloadScaledDown) -> Workload:
-    """What is known of hosts that it has left does not matter any more."""
+    """The workload without the pods that leave; indices that are to complete come again later.
+
+    What is known of hosts that it has left does not matter any more.
+    """
     stays = hosts_of(event.admission)
     failed = {host: why for host, why in workload.unhealthy_nodes.items() if host in stays}
     gone = tuple(host for host in workload.pods_gone if host in stays)
@@ -306,7 +309,13 @@ def _scaled_down(workload: Workload, event: e.WorkloadScaledDown) -> Workload:
     if workload.admission is None:
         return scaled
     layout = changed_layout(workload.admission, event.admission, workload.layout)
-    return with_layout(scaled, workload, layout)
+    before = pod_nodes(workload.admission, workload.layout)
+    after = pod_nodes(event.admission, layout)
+    removed = {
+        name: tuple(index for index in nodes if index not in after.get(name, {}))
+        for name, nodes in before.items()
+    }
+    return advanced(with_next_runs(with_layout(scaled, workload, layout), removed))
 
 
 def _reclaimed(workload: Workload, event: e.WorkloadPodsReclaimed) -> Workload:
