@@ -8,7 +8,8 @@ from headgate.adapters.manifests.job_kinds import JOB_KINDS_BY_NAME
 from headgate.adapters.manifests.parse import Desired, parse
 from headgate.adapters.manifests.registry import MANIFEST_KINDS
 from headgate.domain.kinds.registry import JOB_KINDS
-from headgate.domain.workloads.specs import NO_RETRIES, RetryRule, SuccessRule
+from headgate.domain.workloads.decide.spec_rules import elastic_violations
+from headgate.domain.workloads.specs import NO_RETRIES, REPLACES, RetryRule, SuccessRule
 from headgate.messages.catalogue import text_of
 from tests.jobs.__main__ import REFUSED, main
 from tests.jobs.manifests import EXAMPLES, GPU, POD
@@ -182,3 +183,86 @@ def test_other_documents_stay_beside_a_group_in_their_order() -> None:
 def test_a_pod_that_kubernetes_would_start_again_says_that_it_is_not() -> None:
     (told,) = read(EXAMPLES["Pod"].manifest).spec.ignored
     assert "not started again" in text_of(told)
+
+
+GROUPED = "{metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack, GROUP}}, "
+
+
+def leader_worker_set(annotation: str) -> str:
+    """Two groups of a leader and two workers that must share a rack each."""
+    manifest = EXAMPLES["LeaderWorkerSet"].manifest.replace("size: 4", "size: 3")
+    return manifest.replace("Template: {", f"Template: {GROUPED}".replace("GROUP", annotation))
+
+
+def test_each_group_of_a_leader_worker_set_has_a_topology_group_of_its_own() -> None:
+    """Kueue's sample of LeaderWorkerSets with topology: it makes a workload of each group."""
+    found = read(leader_worker_set("kueue.x-k8s.io/podset-group-name: lws")).spec.pod_sets
+    requests = [one.topology_request for one in found]
+    assert [(one.name, one.count) for one in found] == [
+        ("leader-0", 1), ("worker-0", 2), ("leader-1", 1), ("worker-1", 2),
+    ]  # fmt: skip
+    groups = [None if each is None else each.pod_set_group_name for each in requests]
+    assert groups == ["lws-0", "lws-0", "lws-1", "lws-1"]
+    assert {each.required for each in requests if each is not None} == {"rack"}
+
+
+def test_groups_of_a_leader_worker_set_without_a_group_name_need_not_share_a_rack() -> None:
+    found = read(leader_worker_set("a: b")).spec.pod_sets
+    assert [(one.name, one.count) for one in found] == [
+        ("leader-0", 1), ("worker-0", 2), ("leader-1", 1), ("worker-1", 2),
+    ]  # fmt: skip
+
+
+def test_one_group_of_a_leader_worker_set_keeps_the_names_that_kueue_gives() -> None:
+    manifest = leader_worker_set("a: b").replace("replicas: 2", "replicas: 1")
+    found = read(manifest).spec.pod_sets
+    assert [(one.name, one.count) for one in found] == [("leader", 1), ("worker", 2)]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+def test_pods_that_are_served_may_name_the_queue(kind: str) -> None:
+    """Kueue's sample of Deployments: its plain pods take the queue of their own label."""
+    named = "{metadata: {labels: {kueue.x-k8s.io/queue-name: of-pods}}, spec: {"
+    manifest = EXAMPLES[kind].manifest.replace("template: {spec: {", f"template: {named}")
+    assert read(manifest).spec.queue_name == "lq"
+    unnamed = manifest.replace("labels: {kueue.x-k8s.io/queue-name: lq}", "labels: {app: x}", 1)
+    assert read(unnamed).spec.queue_name == "of-pods"
+
+
+@pytest.mark.parametrize("kind", sorted({*JOB_KINDS} - {"AppWrapper", "PodGroup"}))
+def test_a_wrapped_job_has_the_pods_of_its_kind(kind: str) -> None:
+    """AppWrapper: InferPodSets; the one that submits a RayJob is no part of its cluster."""
+    lines = EXAMPLES[kind].manifest.splitlines()
+    wrapped = "".join(f"      {line}\n" for line in lines)
+    head = "apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\n"
+    metadata = "metadata: {name: w, labels: {kueue.x-k8s.io/queue-name: outer}}\n"
+    found = read(f"{head}{metadata}spec:\n  components:\n  - template:\n{wrapped}")
+    counts = [count for name, count in EXAMPLES[kind].pod_sets if name != "submitter"]
+    pod_sets = found.spec.pod_sets
+    assert [one.count for one in pod_sets] == counts
+    assert [one.name for one in pod_sets] == [f"w-{number}" for number in range(len(counts))]
+    assert found.spec.queue_name == "outer"
+
+
+def test_a_wrapped_object_of_another_kind_must_name_its_pods() -> None:
+    manifest = EXAMPLES["AppWrapper"].manifest.replace("kind: Job", "kind: Pipeline")
+    assert [one.count for one in read(manifest).spec.pod_sets] == [2]
+    unnamed = manifest.replace("podSets: [{replicas: 2, path: template.spec.template}]", "x: {}")
+    assert "/spec/components/0/podSets" in refused(unnamed)
+
+
+def test_an_elastic_job_runs_all_of_its_completions() -> None:
+    """Kueue's sample of elastic Jobs: 3 pods at a time until 100 have succeeded."""
+    manifest = EXAMPLES["Job"].manifest.replace(
+        "parallelism: 3", "parallelism: 3\n  completions: 9"
+    )
+    elastic = manifest.replace(
+        "labels:", "annotations: {kueue.x-k8s.io/elastic-job: 'true'}, labels:"
+    )
+    found = read(elastic)
+    (pod_set,) = found.spec.pod_sets
+    assert (pod_set.count, pod_set.completions, found.spec.ignored) == (3, 9, ())
+    assert not list(elastic_violations("ns/x", found.annotations, found.spec))
+    slice_of_it = {**found.annotations, REPLACES: "ns/other"}
+    (broken,) = elastic_violations("ns/x", slice_of_it, found.spec)
+    assert broken.message.code == "ElasticCompletions"

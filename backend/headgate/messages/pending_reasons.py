@@ -35,7 +35,7 @@ FLAVORS: Mapping[str, Text] = {
         "Remove {capabilities:all} from pod set {pod_set}, or run an executor that honours it",
     ),
     "ExecutorLacksController": Text(
-        "Flavor {flavor} not eligible: no executor of it ({executors:all}) runs a {kind}",
+        "Flavor {flavor} not eligible: no executor of it ({executors:all}) runs {kind}s",
         "Use a flavor of nodes without an Executor, where the controller of {kind} runs them, or an"
         " executor with the capability controller.{kind}",
     ),

@@ -227,7 +227,7 @@ TEXTS: Mapping[str, Text] = {
     ),
     # Retries and completions
     "ElasticCompletions": Text(
-        "An elastic workload can't have completions", "Remove completions, or the annotation."
+        "A workload slice can't have completions", "Remove completions, or the annotation."
     ),
     "LimitPerIndexMissing": Text(
         "Only allowed with retryPolicy.limitPerIndex", "Set limitPerIndex, or remove it."

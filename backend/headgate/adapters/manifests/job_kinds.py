@@ -14,47 +14,32 @@ import msgspec
 from headgate.adapters.manifests.codec import Places
 from headgate.adapters.manifests.fields import Fields, Problems
 from headgate.adapters.manifests.jobs import (
+    QUEUE_NAME,
+    PodRole,
     PodsOfTemplate,
     ReadJob,
     pods_of_template,
+    pods_of_wrapped_job,
+    replicated_pods,
+    required_mapping,
     tell_without_effect,
     workload_of,
 )
 from headgate.adapters.manifests.metadata import ManifestKind, Metadata
 from headgate.adapters.manifests.pod_templates import template_bodies
 from headgate.adapters.manifests.priority_classes import class_of_job
-from headgate.adapters.manifests.retry_policy import JobPolicy
+from headgate.adapters.manifests.retry_policy import JobPolicy, policy_of_pytorch_job
 from headgate.adapters.manifests.spark_application import spark_pods
+from headgate.adapters.manifests.topology_requests import asks_for_topology, group_of_replica
 from headgate.domain.rejection import child, violation
 from headgate.domain.values.capabilities import CONTROLLER
-from headgate.domain.values.message import Message, message
-from headgate.domain.workloads.specs import (
-    NO_RETRIES,
-    PodIndex,
-    RetryPolicy,
-    RetryRule,
-    SuccessRule,
-    is_elastic,
-)
+from headgate.domain.workloads.specs import NO_RETRIES, PodIndex, is_elastic
 
 MAX_UNREAD = 40
 """So many fields of a job are named that its controller alone reads, or that nothing reads."""
 
 RunBy = Literal["executors", "controller"]
 """What runs the pods: the executors, or the kind's own controller once they are admitted."""
-
-
-class PodRole(msgspec.Struct, frozen=True, kw_only=True):
-    """Equal pods of a job: as many as `count`, of the template at `template`.
-
-    `counted_at` is where their number stands.
-    """
-
-    name: str
-    count: int
-    template: Fields
-    counted_at: str = ""
-    index: PodIndex | None = None
 
 
 ReadRoles: TypeAlias = Callable[[Fields, Metadata], Iterator[PodRole]]
@@ -70,7 +55,8 @@ def no_policy(_spec: Fields) -> JobPolicy:
 class JobKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of job: its pod sets from its spec, and where it names a priority class.
 
-    `priority_class_at` is a path in the spec that goes before the templates' own classes.
+    `priority_class_at` is a path in the spec that goes before the templates' own classes. Pods of
+    a kind with `may_queue_pods` may name the queue where the object does not.
     """
 
     name: str
@@ -79,6 +65,7 @@ class JobKind(msgspec.Struct, frozen=True, kw_only=True):
     roles: ReadRoles
     priority_class_at: tuple[str, ...] = ()
     policy: ReadPolicy = no_policy
+    may_queue_pods: bool = False
 
     @property
     def manifest(self) -> ManifestKind:
@@ -103,6 +90,11 @@ def read_job_kind(kind: JobKind, root: Fields, spec: Fields, metadata: Metadata)
         root, metadata, [(p.pod_set, p.template) for p in found], named, kind.policy(spec)
     )
     _tell_unread(kind, spec)
+    if kind.may_queue_pods and found and not spec_read.queue_name:
+        labels_at = child(templates[0].pointer, "metadata", "labels", QUEUE_NAME)
+        queue = templates[0].labels.get(QUEUE_NAME, "")
+        spec_read = msgspec.structs.replace(spec_read, queue_name=queue)
+        places = (*places, ("/spec/queueName", labels_at))
     return spec_read, places, template_bodies(templates)
 
 
@@ -126,7 +118,12 @@ def _pods(kind: JobKind, role: PodRole, place: str) -> PodsOfTemplate:
         needs = (f"{CONTROLLER}{kind.name}",)
     else:
         tell_without_effect(role.template, pods.template)
-    pod_set = msgspec.structs.replace(pods.pod_set, pod_index=role.index, needs=needs)
+    topology = pods.pod_set.topology_request
+    if topology is not None and role.replica is not None:
+        topology = group_of_replica(topology, role.replica)
+    pod_set = msgspec.structs.replace(
+        pods.pod_set, pod_index=role.index, needs=needs, topology_request=topology
+    )
     places: Places = pods.places
     if role.counted_at:
         places = (*places, (child(place, "count"), role.counted_at))
@@ -143,51 +140,62 @@ def _class_named(spec: Fields, path: tuple[str, ...]) -> tuple[str, str] | None:
     return (name, child(spec.pointer, path[-1])) if name else None
 
 
-def _replicated(
-    spec: Fields, *, index: PodIndex | None = None, name: str = "main"
-) -> Iterator[PodRole]:
-    yield PodRole(
-        name=name,
-        count=spec.integer("replicas", 1),
-        counted_at=child(spec.pointer, "replicas"),
-        template=_required(spec, "template"),
-        index=index,
-    )
-
-
-def _required(fields: Fields, name: str) -> Fields:
-    fields.require(name)
-    return fields.child_or_empty(name)
-
-
 def _deployment(spec: Fields, _metadata: Metadata) -> Iterator[PodRole]:
-    yield from _replicated(spec)
+    yield from replicated_pods(spec)
 
 
 def _stateful_set(spec: Fields, _metadata: Metadata) -> Iterator[PodRole]:
-    yield from _replicated(spec, index=PodIndex(label="apps.kubernetes.io/pod-index"))
+    yield from replicated_pods(spec, index=PodIndex(label="apps.kubernetes.io/pod-index"))
 
 
 def _leader_worker_set(spec: Fields, _metadata: Metadata) -> Iterator[PodRole]:
-    """Leaders and workers of all groups; a group has `size` pods, of which one leads."""
+    """Leaders and workers of all groups; a group has `size` pods, of which one leads.
+
+    Where a template asks for a topology each group has pod sets of its own, as that is asked for
+    each group (Kueue makes a workload of each).
+    """
     groups = spec.integer("replicas", 1)
-    fields = _required(spec, "leaderWorkerTemplate")
+    fields = required_mapping(spec, "leaderWorkerTemplate")
     size, size_at = fields.integer("size", 1), child(fields.pointer, "size")
-    leader = fields.child("leaderTemplate")
+    leader, worker = fields.child("leaderTemplate"), fields.child("workerTemplate")
+    asks = any(asks_for_topology(each.values) for each in (leader, worker) if each is not None)
+    apart = asks and groups > 1
+    for replica in range(groups) if apart else (None,):
+        name = "{}" if replica is None else f"{{}}-{replica}"
+        yield from _group_of_leader(
+            spec, fields, leader, (name, size, size_at, replica), 1 if apart else groups
+        )
+
+
+def _group_of_leader(
+    spec: Fields,
+    fields: Fields,
+    leader: Fields | None,
+    group: tuple[str, int, str, int | None],
+    groups: int,
+) -> Iterator[PodRole]:
+    """The pods of one group, or of all of them together."""
+    name, size, size_at, replica = group
     label = "leaderworkerset.sigs.k8s.io/worker-index"
     groups_label = "leaderworkerset.sigs.k8s.io/group-index"
     by_group = PodIndex(label=label, sub_group_label=groups_label, sub_group_count=groups)
     if leader is not None:
-        groups_at = child(spec.pointer, "replicas")
-        yield PodRole(name="leader", count=groups, counted_at=groups_at, template=leader)
+        yield PodRole(
+            name=name.format("leader"),
+            count=groups,
+            counted_at=child(spec.pointer, "replicas"),
+            template=leader,
+            replica=replica,
+        )
     others = size if leader is None else size - 1
     if others or leader is None:
         yield PodRole(
-            name="main" if leader is None else "worker",
+            name=name.format("main" if leader is None else "worker"),
             count=others * groups,
             counted_at=size_at,
-            template=_required(fields, "workerTemplate"),
+            template=required_mapping(fields, "workerTemplate"),
             index=by_group if groups > 1 else PodIndex(label=label),
+            replica=replica,
         )
 
 
@@ -195,12 +203,12 @@ def _of_replica_specs(field: str, *roles: str) -> ReadRoles:
     """Kubeflow's jobs: a mapping from role to its replicas and template, in the order of roles."""
 
     def read(spec: Fields, _metadata: Metadata) -> Iterator[PodRole]:
-        fields = _required(spec, field)
+        fields = required_mapping(spec, field)
         for role in roles:
             replicas = fields.child(role)
             if replicas is not None:
                 index = PodIndex(label="training.kubeflow.org/replica-index")
-                yield from _replicated(replicas, index=index, name=role.lower())
+                yield from replicated_pods(replicas, index=index, name=role.lower())
         fields.reject_unknown()
 
     return read
@@ -211,8 +219,8 @@ def _ray_cluster(spec: Fields, metadata: Metadata) -> Iterator[PodRole]:
     scales = spec.flag("enableInTreeAutoscaling", default=False)
     if scales and not is_elastic(metadata.annotations):
         spec.note("enableInTreeAutoscaling", "RayAutoscaling")
-    head = _required(spec, "headGroupSpec")
-    yield PodRole(name="head", count=1, template=_required(head, "template"))
+    head = required_mapping(spec, "headGroupSpec")
+    yield PodRole(name="head", count=1, template=required_mapping(head, "template"))
     for group in spec.children("workerGroupSpecs"):
         name = group.required_text("groupName").lower()
         if name == "head":
@@ -221,12 +229,12 @@ def _ray_cluster(spec: Fields, metadata: Metadata) -> Iterator[PodRole]:
             name=name,
             count=group.integer("replicas", 1) * max(1, group.integer("numOfHosts", 1)),
             counted_at=child(group.pointer, "replicas"),
-            template=_required(group, "template"),
+            template=required_mapping(group, "template"),
         )
 
 
 def _ray_service(spec: Fields, metadata: Metadata) -> Iterator[PodRole]:
-    yield from _ray_cluster(_required(spec, "rayClusterConfig"), metadata)
+    yield from _ray_cluster(required_mapping(spec, "rayClusterConfig"), metadata)
 
 
 SUBMITTER = {
@@ -252,7 +260,7 @@ def _ray_job(spec: Fields, metadata: Metadata) -> Iterator[PodRole]:
         spec.note("clusterSelector", "RayClusterSelected")
     if spec.raw("shutdownAfterJobFinishes") is not True:
         spec.note("shutdownAfterJobFinishes", "RayJobKeepsCluster")
-    yield from _ray_cluster(_required(spec, "rayClusterSpec"), metadata)
+    yield from _ray_cluster(required_mapping(spec, "rayClusterSpec"), metadata)
     if spec.text("submissionMode", "K8sJobMode") == "K8sJobMode":
         at = child(spec.pointer, "submitterPodTemplate")
         template = spec.child("submitterPodTemplate") or Fields(SUBMITTER, at, spec.problems)
@@ -260,23 +268,49 @@ def _ray_job(spec: Fields, metadata: Metadata) -> Iterator[PodRole]:
 
 
 def _app_wrapper(spec: Fields, metadata: Metadata) -> Iterator[PodRole]:
-    """The pod sets that each component names by the path of a template within it."""
+    """The pod sets that each component names by the path of a template within it.
+
+    A component of a known kind need not name them.
+    """
     number = 0
     for component in spec.children("components"):
         wrapped = component.child_or_empty("template")
         wrapped.ignore("apiVersion", "kind", "metadata")
-        declared = list(component.children("podSets"))
-        if not declared:
-            component.note("podSets", "Required", field="podSets")
-        for pod_set in declared:
-            path = pod_set.required_text("path")
-            yield PodRole(
-                name=f"{metadata.name}-{number}",
+        declared = [
+            PodRole(
+                name="",
                 count=pod_set.integer("replicas", 1),
                 counted_at=child(pod_set.pointer, "replicas"),
-                template=_within(wrapped, path, pod_set),
+                template=_within(wrapped, pod_set.required_text("path"), pod_set),
             )
+            for pod_set in component.children("podSets")
+        ]
+        found = declared or list(_roles_of_component(wrapped, metadata))
+        if not found:
+            component.note("podSets", "Required", field="podSets")
+        for role in found:
+            yield msgspec.structs.replace(role, name=f"{metadata.name}-{number}")
             number += 1
+
+
+def _roles_of_component(wrapped: Fields, metadata: Metadata) -> Iterator[PodRole]:
+    """The pods of a component by its kind; none for a kind that is not known."""
+    name, spec = wrapped.text("kind"), wrapped.child_or_empty("spec")
+    known = JOB_KINDS_BY_NAME.get(name)
+    match name:
+        case "Pod":
+            yield PodRole(name="", count=1, template=wrapped)
+        case "Job":
+            yield pods_of_wrapped_job(spec, replicas=1)
+        case "JobSet":
+            for job in spec.children("replicatedJobs"):
+                within = job.child_or_empty("template").child_or_empty("spec")
+                yield pods_of_wrapped_job(within, replicas=job.integer("replicas", 1))
+        case "RayJob":
+            # The pod that submits is no part of the cluster (AppWrapper: InferPodSets).
+            yield from _ray_cluster(required_mapping(spec, "rayClusterSpec"), metadata)
+        case _ if known is not None and known.roles is not _app_wrapper:
+            yield from known.roles(spec, metadata)
 
 
 def _within(wrapped: Fields, path: str, pod_set: Fields) -> Fields:
@@ -296,33 +330,6 @@ def _spark_application(spec: Fields, _metadata: Metadata) -> Iterator[PodRole]:
         yield PodRole(name=name, count=count, template=template)
 
 
-def _pytorch_policy(spec: Fields) -> JobPolicy:
-    """What a PyTorchJob says of failures; it has succeeded once its master has."""
-    fields = spec.child_or_empty("runPolicy")
-    replicas = spec.child_or_empty("pytorchReplicaSpecs")
-    rules, ignored = [], list[Message]()
-    for role in ("Master", "Worker"):
-        policy = replicas.child_or_empty(role).text("restartPolicy", "OnFailure")
-        names = (role.lower(),)
-        if policy == "Never":
-            rules.append(RetryRule(action="FailWorkload", pod_sets=names))
-        elif policy == "ExitCode":
-            # Kubeflow: codes up to 127 are final, greater ones are those of signals.
-            final = tuple(range(1, 128))
-            rules.append(RetryRule(action="FailWorkload", on_exit_codes=final, pod_sets=names))
-    for field in ("elasticPolicy", "nprocPerNode"):
-        if spec.has(field):
-            ignored.append(message("FieldWithoutEqual", field=field))
-    main = "master" if replicas.has("Master") else "worker"
-    return JobPolicy(
-        retries=RetryPolicy(limit=fields.optional_integer("backoffLimit"), rules=tuple(rules)),
-        success_rules=(SuccessRule(pod_sets=(main,), indexes=((0, 0),)),),
-        active_deadline_seconds=fields.optional_integer("activeDeadlineSeconds"),
-        ttl_seconds_after_finished=fields.optional_integer("ttlSecondsAfterFinished"),
-        ignored=tuple(ignored),
-    )
-
-
 _KUBEFLOW = "kubeflow.org/v1"
 _OF_RUN_POLICY = ("runPolicy", "schedulingPolicy", "priorityClass")
 _RAY = "ray.io/v1"
@@ -339,8 +346,20 @@ def _kubeflow(name: str, field: str, *roles: str, version: str = _KUBEFLOW) -> J
 
 
 JOB_KINDS: tuple[JobKind, ...] = (
-    JobKind(name="Deployment", version="apps/v1", run_by="controller", roles=_deployment),
-    JobKind(name="StatefulSet", version="apps/v1", run_by="controller", roles=_stateful_set),
+    JobKind(
+        name="Deployment",
+        version="apps/v1",
+        run_by="controller",
+        roles=_deployment,
+        may_queue_pods=True,
+    ),
+    JobKind(
+        name="StatefulSet",
+        version="apps/v1",
+        run_by="controller",
+        roles=_stateful_set,
+        may_queue_pods=True,
+    ),
     JobKind(
         name="LeaderWorkerSet",
         version="leaderworkerset.x-k8s.io/v1",
@@ -356,7 +375,7 @@ JOB_KINDS: tuple[JobKind, ...] = (
         run_by="executors",
         roles=_of_replica_specs("pytorchReplicaSpecs", "Master", "Worker"),
         priority_class_at=_OF_RUN_POLICY,
-        policy=_pytorch_policy,
+        policy=policy_of_pytorch_job,
     ),
     _kubeflow("TFJob", "tfReplicaSpecs", "Chief", "Master", "PS", "Worker", "Evaluator"),
     _kubeflow("MPIJob", "mpiReplicaSpecs", "Launcher", "Worker", version="kubeflow.org/v2beta1"),

@@ -1,5 +1,7 @@
 """Job and JobSet as workloads, as Kueue's integrations make them; other kinds: `job_kinds`."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from headgate.adapters.manifests.codec import Places
@@ -22,7 +24,7 @@ from headgate.adapters.manifests.retry_policy import (
 from headgate.adapters.manifests.topology_requests import ANNOTATION_PLACES, request_of_annotations
 from headgate.domain.field_rules import shown
 from headgate.domain.rejection import child
-from headgate.domain.workloads.specs import PodIndex, PodSet, WorkloadSpec, is_elastic
+from headgate.domain.workloads.specs import PodIndex, PodSet, WorkloadSpec
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 MAXIMUM_EXECUTION_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
@@ -53,6 +55,21 @@ _JOB_PLACES: Places = (
 )
 
 
+class PodRole(msgspec.Struct, frozen=True, kw_only=True):
+    """Equal pods of a job: as many as `count`, of the template at `template`.
+
+    `counted_at` is where their number stands. With a `replica` its topology group is that of this
+    replica alone.
+    """
+
+    name: str
+    count: int
+    template: Fields
+    counted_at: str = ""
+    index: PodIndex | None = None
+    replica: int | None = None
+
+
 class PodsOfTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """The pod set of one template, and where its parts stand in the manifest."""
 
@@ -75,9 +92,7 @@ def read_job(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
     pods = _pods_of_job(spec, "/spec/podSets/0", name="main", replicas=1)
     minimum = _minimum(root, metadata)
     pod_set = msgspec.structs.replace(pods.pod_set, min_count=minimum)
-    pod_set, policy = with_completions(
-        pod_set, pods.policy, may_scale=is_elastic(metadata.annotations)
-    )
+    pod_set, policy = with_completions(pod_set, pods.policy)
     minimum_place = child("/metadata/annotations", MINIMUM_PARALLELISM)
     named = class_of_job(metadata, [pods.template])
     places = (
@@ -187,6 +202,34 @@ def pods_of_template(fields: Fields, place: str, *, name: str, count: int) -> Po
     )
     places = (*topology, *read_from_annotations, (child(place, "template"), fields.pointer))
     return PodsOfTemplate(pod_set=pod_set, template=template, places=places)
+
+
+def replicated_pods(
+    spec: Fields, *, index: PodIndex | None = None, name: str = "main"
+) -> Iterator[PodRole]:
+    """The pods of `replicas` equal pods of a template."""
+    yield PodRole(
+        name=name,
+        count=spec.integer("replicas", 1),
+        counted_at=child(spec.pointer, "replicas"),
+        template=required_mapping(spec, "template"),
+        index=index,
+    )
+
+
+def required_mapping(fields: Fields, name: str) -> Fields:
+    """The mapping under a field that must be there."""
+    fields.require(name)
+    return fields.child_or_empty(name)
+
+
+def pods_of_wrapped_job(spec: Fields, *, replicas: int) -> PodRole:
+    """The pods of a Job that run at once."""
+    parallelism = spec.integer("parallelism", 1)
+    at_once = min(parallelism, spec.integer("completions", parallelism))
+    at = child(spec.pointer, "parallelism")
+    template = required_mapping(spec, "template")
+    return PodRole(name="", count=at_once * replicas, counted_at=at, template=template)
 
 
 def tell_without_effect(fields: Fields, template: Template) -> None:

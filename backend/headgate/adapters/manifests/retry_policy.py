@@ -266,21 +266,21 @@ def _condition_rule(
 
 
 def with_completions(
-    pod_set: PodSet, job: JobPolicy, *, replicas: int = 1, may_scale: bool = False
+    pod_set: PodSet, job: JobPolicy, *, replicas: int = 1
 ) -> tuple[PodSet, JobPolicy]:
     """The pod set with the Job's completions, where fewer run at a time or it may be reduced.
 
-    Several replicas of a Job, and Jobs that are scaled while they run, have none here: that is
-    told.
+    Several replicas of a Job have none here: that is told.
     """
     completions = job.completions
     at_once = pod_set.count // max(1, replicas)
     if completions is None or (completions <= at_once and pod_set.min_count is None):
         return pod_set, job
-    if replicas == 1 and not may_scale:
+    if replicas == 1:
         return msgspec.structs.replace(pod_set, completions=completions), job
-    code = "CompletionsOfElasticJob" if may_scale else "CompletionsOfReplicas"
-    told = message(code, pod_set=pod_set.name, completions=completions, pods=pod_set.count)
+    told = message(
+        "CompletionsOfReplicas", pod_set=pod_set.name, completions=completions, pods=pod_set.count
+    )
     return pod_set, msgspec.structs.replace(job, ignored=(*job.ignored, told))
 
 
@@ -370,3 +370,30 @@ def _job_set_success(spec: Fields, jobs: Mapping[str, JobPolicy]) -> tuple[Succe
     if operator == "Any":
         return tuple(SuccessRule(pod_sets=(name,)) for name in named)
     return () if set(named) == set(jobs) else (SuccessRule(pod_sets=named),)
+
+
+def policy_of_pytorch_job(spec: Fields) -> JobPolicy:
+    """What a PyTorchJob says of failures; it has succeeded once its master has."""
+    fields = spec.child_or_empty("runPolicy")
+    replicas = spec.child_or_empty("pytorchReplicaSpecs")
+    rules, ignored = [], list[Message]()
+    for role in ("Master", "Worker"):
+        policy = replicas.child_or_empty(role).text("restartPolicy", "OnFailure")
+        names = (role.lower(),)
+        if policy == "Never":
+            rules.append(RetryRule(action="FailWorkload", pod_sets=names))
+        elif policy == "ExitCode":
+            # Kubeflow: codes up to 127 are final, greater ones are those of signals.
+            final = tuple(range(1, 128))
+            rules.append(RetryRule(action="FailWorkload", on_exit_codes=final, pod_sets=names))
+    for field in ("elasticPolicy", "nprocPerNode"):
+        if spec.has(field):
+            ignored.append(message("FieldWithoutEqual", field=field))
+    main = "master" if replicas.has("Master") else "worker"
+    return JobPolicy(
+        retries=RetryPolicy(limit=fields.optional_integer("backoffLimit"), rules=tuple(rules)),
+        success_rules=(SuccessRule(pod_sets=(main,), indexes=((0, 0),)),),
+        active_deadline_seconds=fields.optional_integer("activeDeadlineSeconds"),
+        ttl_seconds_after_finished=fields.optional_integer("ttlSecondsAfterFinished"),
+        ignored=tuple(ignored),
+    )

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from msgspec.structs import replace
+
 from headgate.adapters.manifests.fields import Fields, Problems
 from headgate.adapters.manifests.metadata import ManifestSchema
 from headgate.domain.field_rules import shown
@@ -63,6 +65,21 @@ def read_topology_request(fields: Fields) -> TopologyRequest | None:
     )
     fields.reject_unknown()
     return None if read == TopologyRequest() else read
+
+
+def asks_for_topology(template: Mapping[str, Any]) -> bool:
+    """Whether a pod template, as it is written, has an annotation with a topology request."""
+    metadata = template.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    known = {annotation for _, annotation in ANNOTATION_PLACES}
+    return isinstance(annotations, dict) and not known.isdisjoint(annotations)
+
+
+def group_of_replica(request: TopologyRequest, replica: int) -> TopologyRequest:
+    """The request of one of several replicas, of which each is a group of its own."""
+    if request.pod_set_group_name is None:
+        return request
+    return replace(request, pod_set_group_name=f"{request.pod_set_group_name}-{replica}")
 
 
 def request_of_annotations(

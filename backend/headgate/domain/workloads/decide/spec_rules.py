@@ -204,7 +204,7 @@ def elastic_violations(
     place = child(_ANNOTATIONS, REPLACES if other else ELASTIC)
     if any(pod_set.min_count is not None for pod_set in spec.pod_sets):
         yield violation(place, "ElasticMinCount")
-    if any(pod_set.completions is not None for pod_set in spec.pod_sets):
+    if other and any(pod_set.completions is not None for pod_set in spec.pod_sets):
         yield violation(place, "ElasticCompletions")
 
 
