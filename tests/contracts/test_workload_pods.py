@@ -1,16 +1,25 @@
 """What every store promises of the pods of workloads, and of reads of their past."""
 
 from collections.abc import Iterator
+from typing import get_args
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from headgate.application.historical_ports import selected_pods
 from headgate.application.projections.workload_pods import (
     PodFilter,
     PodRows,
+    WorkloadPods,
     folded_pods,
-    selected_pods,
+    remembered,
 )
+from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.recorded_event import EventMetadata, RecordedEvent
 from headgate.domain.values.message import message
 from headgate.domain.workloads.admission import (
     Admission,
@@ -23,6 +32,7 @@ from headgate.domain.workloads.events import (
     ReportedPods,
     WorkloadAdmitted,
     WorkloadDeleted,
+    WorkloadEvent,
     WorkloadEvicted,
     WorkloadFinished,
     WorkloadPlaced,
@@ -31,10 +41,25 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadScaledDown,
     WorkloadStopped,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.evolve import evolve
+from headgate.domain.workloads.pod_events import (
+    FailedPods,
+    WorkloadIndexesFailed,
+    WorkloadPodsReleased,
+    WorkloadRetried,
+)
+from headgate.domain.workloads.preemption_events import (
+    WorkloadGrown,
+    WorkloadPodsEvicted,
+    WorkloadShrunk,
 )
 from headgate.domain.workloads.specs import PodReason
+from headgate.domain.workloads.state import Workload, WorkloadState
 from tests.contracts.adapters import Adapters
 from tests.contracts.history import START, History, submitted
+from tests.event_log.samples import sample_of
 
 NAME = "workload_pod"
 STREAM = "workload/a/x"
@@ -233,3 +258,88 @@ def test_a_rebuilt_one_is_what_it_was(adapters: Adapters) -> None:
     adapters.followers.rebuild(NAME)
     assert read(adapters, all_runs=True) == before
     assert len(before.pods) == 3
+
+
+def reserved(*hosts: str) -> WorkloadQuotaReserved:
+    return WorkloadQuotaReserved(admission=on(*hosts))
+
+
+def indexed(parallelism: int, completions: int) -> WorkloadSubmitted:
+    spec = submitted("x").spec
+    pods = replace(spec.pod_sets[0], count=parallelism, completions=completions)
+    return replace(submitted("x"), spec=replace(spec, pod_sets=(pods,)))
+
+
+FAILED = FailedPods(
+    pod_set="main", indices=((0, 0),), run=1, node="n0", reason="Error", counts=True, retry_at=9
+)
+EVENTS_OF_PODS: tuple[WorkloadEvent, ...] = (
+    reserved("n0", "n1"),
+    reserved("n0", "n0", "n2"),
+    told("started", 0, 1),
+    told("ready", 0),
+    told("finished", 1, exit_code=0, reason="Completed"),
+    told("finished", 0, exit_code=1, reason="Error"),
+    told("stopped", 0, 1),
+    WorkloadPodsReady(),
+    WorkloadPlaced(admission=on("n0", "n9"), replaced=("n1",)),
+    WorkloadScaledDown(admission=on("n0")),
+    WorkloadRetried(action="RetryPod", pods=(FAILED,), retries=1),
+    WorkloadIndexesFailed(pods=(FAILED,)),
+    WorkloadPodsReleased(pods={"main": ((0, 0),)}),
+    WorkloadPodsEvicted(
+        eviction="p",
+        underlying_cause="InClusterQueue",
+        message=message("Preempted"),
+        pods={"main": 1},
+        counts={"main": 1},
+    ),
+    WorkloadShrunk(eviction="p", pods={"main": 1}, counts={"main": 1}),
+    WorkloadGrown(pods={"main": 1}, admission=on("n0", "n1")),
+    WorkloadStopped(eviction="e"),
+    WorkloadFinished(reason="Succeeded"),
+    WorkloadDeleted(),
+    submitted("x"),
+    indexed(2, 5),
+)
+OTHER_EVENTS = tuple(
+    sample_of(kind) for kind in get_args(WorkloadEvent) if not WorkloadPods().folds(kind)
+)
+
+
+@given(
+    st.sampled_from([submitted("x"), indexed(2, 5), indexed(3, 3)]),
+    st.lists(st.sampled_from(EVENTS_OF_PODS) | st.sampled_from(OTHER_EVENTS), max_size=30),
+)
+def test_what_is_remembered_follows_as_from_the_whole_workload(
+    first: WorkloadSubmitted, others: list[WorkloadEvent]
+) -> None:
+    """So events that are not folded, and fields that are left out, tell nothing of pods."""
+    whole: WorkloadState = Absent()
+    projection, memory = WorkloadPods(), dict[str, str]()
+    for number, event in enumerate((first, *others), 1):
+        at = START + number
+        whole = evolve(whole, event, at)
+        metadata = EventMetadata(actor="a")
+        recorded = RecordedEvent(
+            position=number, stream=STREAM, version=number, event=event, at=at, metadata=metadata
+        )
+        projection.changes(recorded, memory)
+        if isinstance(whole, Absent):
+            assert memory == {}
+        else:
+            kept = msgspec.json.decode(memory[STREAM], type=Workload)
+            assert remembered(kept) == remembered(whole)
+
+
+def test_less_is_remembered_than_the_whole_workload() -> None:
+    spec = submitted("x").spec
+    pods = replace(spec.pod_sets[0], template={"spec": {"containers": ["c" * 10_000]}})
+    event = replace(submitted("x"), spec=replace(spec, pod_sets=(pods,)))
+    memory: dict[str, str] = {}
+    metadata = EventMetadata(actor="a")
+    recorded = RecordedEvent(
+        position=1, stream=STREAM, version=1, event=event, at=START, metadata=metadata
+    )
+    WorkloadPods().changes(recorded, memory)
+    assert 0 < len(memory[STREAM]) < 300

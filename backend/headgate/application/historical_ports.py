@@ -1,6 +1,6 @@
 """The inline read models of a past position, answered from a fold."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any
@@ -23,11 +23,14 @@ from headgate.application.ports import (
 from headgate.application.projections.followers import Followers
 from headgate.application.projections.queue_history import QueueHistory
 from headgate.application.projections.workload_pods import (
+    AttemptCounts,
     PodFilter,
+    PodPlace,
+    PodRow,
     PodRows,
+    PodState,
     WorkloadPods,
     folded_pods,
-    selected_pods,
 )
 from headgate.application.workload_filter import listed_cluster_queue
 from headgate.domain.cluster_state import ClusterState, evolve_state
@@ -271,9 +274,9 @@ class HistoricalFollowers:
         found = {name: min(at, point) for name, at in self.live.positions().items()}
         return {**found, WorkloadPods.name: point}
 
-    def advance(self, name: str, *, limit: int = 5_000) -> int:
+    def advance(self, *names: str, limit: int = 5_000) -> int:
         """A bug: the past does not go on."""
-        raise AssertionError(f"{name} was to advance by {limit} events of the past")
+        raise AssertionError(f"{names} were to advance by {limit} events of the past")
 
     def rebuild(self, name: str) -> None:
         """A bug: the past is not rebuilt."""
@@ -291,6 +294,51 @@ class HistoricalFollowers:
         """The pods of a workload, folded from its events up to the moment."""
         rows = folded_pods(self.log.read_stream(workload_stream(query.workload)))
         return selected_pods(rows, query, self.point.position)
+
+
+def selected_pods(rows: Iterable[PodRow], query: PodFilter, position: int) -> PodRows:
+    """The page of pods that a query asks for, and the counts of the workload's attempts."""
+    own = sorted((row for row in rows if row.workload == query.workload), key=_place_of)
+    newest = max((row.attempt for row in own), default=0)
+    attempt = newest if query.attempt is None else query.attempt
+    found = [row for row in own if row.attempt == attempt and _matches(query, row)]
+    counts = _counts(own) if query.after is None else []
+    return PodRows(position=position, pods=found[: query.limit], counts=counts)
+
+
+def _place_of(row: PodRow) -> PodPlace:
+    return row.pod_set, row.pod_index, row.run
+
+
+def _matches(query: PodFilter, row: PodRow) -> bool:
+    return (
+        query.pod_set in ("", row.pod_set)
+        and query.node in ("", row.node)
+        and (not query.states or row.state in query.states)
+        and (query.all_runs or row.is_newest)
+        and (query.after is None or _place_of(row) > query.after)
+    )
+
+
+def _counts(rows: Iterable[PodRow]) -> list[AttemptCounts]:
+    groups: dict[tuple[int, PodState], list[PodRow]] = {}
+    for row in rows:
+        if row.is_newest:
+            groups.setdefault((row.attempt, row.state), []).append(row)
+    return [_counted(attempt, state, groups[attempt, state]) for attempt, state in sorted(groups)]
+
+
+def _counted(attempt: int, state: PodState, rows: list[PodRow]) -> AttemptCounts:
+    started = [row.started_at for row in rows if row.started_at is not None]
+    finished = [row.finished_at for row in rows if row.finished_at is not None]
+    return AttemptCounts(
+        attempt=attempt,
+        state=state,
+        pods=len(rows),
+        restarts=sum(row.run - 1 for row in rows),
+        started_at=min(started, default=None),
+        finished_at=max(finished, default=None),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import msgspec
 
 from headgate.adapters.memory.database import Columns, MemoryDatabase
 from headgate.application.commands.append_unit import table_of
+from headgate.application.historical_ports import selected_pods
 from headgate.application.ports import Loaded, Replayed, WorkloadQuery
 from headgate.application.projections import (
     Amend,
@@ -22,7 +23,6 @@ from headgate.application.projections.workload_pods import (
     PodFilter,
     PodRow,
     PodRows,
-    selected_pods,
 )
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import workload_stream
@@ -186,16 +186,24 @@ class MemoryFollowers:
         """Where each stands."""
         return {name: followed.position for name, followed in self._followed.items()}
 
-    def advance(self, name: str, *, limit: int = 5_000) -> int:
-        """Fold the next events into one read model; how many there were."""
+    def advance(self, *names: str, limit: int = 5_000) -> int:
+        """Fold the next events into those of these read models that stand farthest behind."""
         with self._database.lock:
-            followed = self._followed[name]
-            found = self._database.point_at(followed.position)
-            if found is None or followed.chain not in (None, found.chain):
-                raise PastLost(
-                    LogPoint(log_id="", position=followed.position, chain=followed.chain or b"")
-                )
-            return self._advance(name, followed, limit)
+            followed = {name: self._followed[name] for name in names}
+            for each in followed.values():
+                self._require_past(each)
+            position = min(each.position for each in followed.values())
+            ahead = [each.position for each in followed.values() if each.position > position]
+            most = min([limit, *(other - position for other in ahead)])
+            behind = {n: each for n, each in followed.items() if each.position == position}
+            return max(self._advance(name, each, most) for name, each in behind.items())
+
+    def _require_past(self, followed: _Followed) -> None:
+        found = self._database.point_at(followed.position)
+        if found is None or followed.chain not in (None, found.chain):
+            raise PastLost(
+                LogPoint(log_id="", position=followed.position, chain=followed.chain or b"")
+            )
 
     def rebuild(self, name: str) -> None:
         """Build it anew from position 0, then swap."""
@@ -229,9 +237,11 @@ class MemoryFollowers:
 
     def _advance(self, name: str, followed: _Followed, limit: int) -> int:
         batch = self._database.events[followed.position : followed.position + limit]
+        projection = self._projections[name]
         for recorded in batch:
-            for change in self._projections[name].changes(recorded, followed.memory):
-                followed.apply(change)
+            if projection.folds(type(recorded.event)):
+                for change in projection.changes(recorded, followed.memory):
+                    followed.apply(change)
             followed.position = recorded.position
             followed.chain = self._database.chain[recorded.position]
         return len(batch)

@@ -12,13 +12,14 @@ from headgate.application.projections import Amend, Count, Put, Remove, RowChang
 
 _RECALL = """
     SELECT key, value FROM follower_memory
-    WHERE follower = %s AND generation = %s AND key = ANY(%s)
+    WHERE follower = %s AND generation = %s AND key = ANY(%b)
 """
 _REMEMBER = """
     INSERT INTO follower_memory (follower, generation, key, value)
-    SELECT %s, %s, given.key, given.value FROM unnest(%s::text[], %s::text[]) AS given(key, value)
+    SELECT %s, %s, given.key, given.value FROM unnest(%b::text[], %b::text[]) AS given(key, value)
     ON CONFLICT (follower, generation, key) DO UPDATE SET value = excluded.value
 """
+"""The arrays are binary: as text, each quote of each value is escaped by a regular expression."""
 _FORGET = "DELETE FROM follower_memory WHERE follower = %s AND generation = %s AND key = ANY(%s)"
 
 

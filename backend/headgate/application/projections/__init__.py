@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 
 ProjectionState = MutableMapping[str, str]
 """The state of a fold from one event to the next, by key; stored with the rows."""
@@ -47,6 +47,9 @@ class Projection(Protocol):
     @property
     def name(self) -> str:
         """The name of the read model and of its table."""
+
+    def folds(self, event_class: type[DomainEvent]) -> bool:
+        """Whether an event of this class may change rows or state; others are not even read."""
 
     def state_keys(self, recorded: RecordedEvent) -> tuple[str, ...]:
         """Returns the keys of the state that the fold of this event may read."""

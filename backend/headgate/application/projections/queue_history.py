@@ -4,7 +4,7 @@ import msgspec
 
 from headgate.application.projections import Count, ProjectionState, RowChange
 from headgate.domain.kinds.local_queue import LocalQueueCreated
-from headgate.domain.recorded_event import RecordedEvent, stream_of
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent, stream_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -19,10 +19,28 @@ from headgate.domain.workloads.events import (
 MINUTE = 60 * MICROSECONDS_PER_SECOND
 
 
+FOLDED: frozenset[type[DomainEvent]] = frozenset(
+    (
+        LocalQueueCreated,
+        WorkloadSubmitted,
+        WorkloadSpecChanged,
+        WorkloadQuotaReserved,
+        WorkloadAdmitted,
+        WorkloadEvicted,
+        WorkloadFinished,
+        WorkloadDeleted,
+    )
+)
+
+
 class QueueHistoryByMinute:
     """Fills `Projection`; remembers where LocalQueues lead and which queue a workload is in."""
 
     name = "queue_history"
+
+    def folds(self, event_class: type[DomainEvent]) -> bool:
+        """Whether events of this class are counted, or tell where a workload is."""
+        return event_class in FOLDED
 
     def state_keys(self, recorded: RecordedEvent) -> tuple[str, ...]:
         """The workload, and the LocalQueue it names."""

@@ -1,10 +1,9 @@
 """The pods of workloads: a row for each run of each pod, with state, node, exit code and times."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
-from msgspec.structs import replace
 
 from headgate.application.projections import (
     Amend,
@@ -14,40 +13,72 @@ from headgate.application.projections import (
     RowChange,
 )
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.recorded_event import EventIgnored, RecordedEvent, kind_and_key
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent, kind_and_key
 from headgate.domain.values.index_ranges import contains, members
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.decide.pod_reports import STAGES
 from headgate.domain.workloads.events import (
-    EvictionProgressed,
-    NominationWithdrawn,
-    PlacementNominated,
     ReportedPods,
-    WorkloadExplained,
+    ReservationDropped,
+    WorkloadDeleted,
+    WorkloadFinished,
+    WorkloadPlaced,
     WorkloadPodsReady,
     WorkloadPodsReported,
+    WorkloadQuotaReserved,
+    WorkloadScaledDown,
+    WorkloadSpecChanged,
+    WorkloadStopped,
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.attempt_pods import NO_PROGRESS, AttemptPod, attempt_pods
-from headgate.domain.workloads.pods.completions import indices_over
+from headgate.domain.workloads.pod_events import RetryEvent
+from headgate.domain.workloads.pods.attempt_pods import (
+    FIRST_LAYOUT,
+    NO_PROGRESS,
+    NO_RETRY,
+    AttemptLayout,
+    AttemptPod,
+    PodProgress,
+    RetryState,
+    attempt_pods,
+)
+from headgate.domain.workloads.pods.completions import indices_over, with_completions
 from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.preemption_events import (
+    EvictionCancelled,
+    WorkloadGrown,
+    WorkloadPodsEvicted,
+    WorkloadShrunk,
+)
 from headgate.domain.workloads.specs import PodReason
-from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.state import PodEviction, Workload, phase_of
 
 PodState = Literal["Assigned", "Starting", "Running", "Succeeded", "Failed", "Stopped", "Lost"]
 LIVE_STATES: tuple[PodState, ...] = ("Assigned", "Starting", "Running")
 
-NOT_FOLDED = (
-    WorkloadExplained,
-    PlacementNominated,
-    NominationWithdrawn,
-    EvictionProgressed,
-    EventIgnored,
+FOLDED: frozenset[type[DomainEvent]] = frozenset(
+    (
+        WorkloadSubmitted,
+        WorkloadSpecChanged,
+        WorkloadQuotaReserved,
+        WorkloadPodsReady,
+        WorkloadPlaced,
+        WorkloadScaledDown,
+        WorkloadPodsReported,
+        WorkloadStopped,
+        ReservationDropped,
+        WorkloadFinished,
+        WorkloadDeleted,
+        WorkloadPodsEvicted,
+        WorkloadShrunk,
+        WorkloadGrown,
+        EvictionCancelled,
+        *get_args(RetryEvent),
+    )
 )
-"""Events that say nothing of pods: frequent ones, and those of a later release."""
-
-_DECODER = msgspec.json.Decoder(Workload)
+"""The events that change a row or what is remembered; no other one is read."""
 
 
 class PodRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,20 +146,89 @@ class PodRows(msgspec.Struct, frozen=True, kw_only=True):
     counts: list[AttemptCounts]
 
 
+class RememberedPodSet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A pod set of which each index completes once; what its pods request is left out."""
+
+    name: str
+    count: int
+    min_count: int | None = None
+    completions: int | None
+    scheduling: dict[str, dict[str, int]] = msgspec.field(default_factory=lambda: {"requests": {}})
+
+
+class RememberedSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """The pod sets on whose numbers of pods the layout of an attempt depends."""
+
+    pod_sets: tuple[RememberedPodSet, ...]
+
+
+class RememberedWorkload(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="workload"
+):
+    """The fields of a workload on which its pods depend; as JSON it can be read as a `Workload`."""
+
+    uid: str
+    namespace: str
+    name: str
+    created_at: Instant
+    attempt: int = 0
+    spec: RememberedSpec
+    admission: Admission | None = None
+    layout: AttemptLayout = FIRST_LAYOUT
+    progress: dict[str, PodProgress] = {}
+    retry: RetryState = NO_RETRY
+    pod_evictions: tuple[PodEviction, ...] = msgspec.field(default=(), name="shrinkings")
+    finished_at: Instant | None = None
+
+
+def remembered(workload: Workload) -> RememberedWorkload:
+    """Returns what is kept of a workload from one event to the next."""
+    pod_sets = tuple(
+        RememberedPodSet(
+            name=pod_set.name,
+            count=pod_set.count,
+            min_count=pod_set.min_count,
+            completions=pod_set.completions,
+        )
+        for pod_set in with_completions(workload.spec)
+    )
+    return RememberedWorkload(
+        uid=workload.uid,
+        namespace=workload.namespace,
+        name=workload.name,
+        created_at=workload.created_at,
+        attempt=workload.attempt,
+        spec=RememberedSpec(pod_sets=pod_sets),
+        admission=workload.admission,
+        layout=workload.layout,
+        progress=workload.progress,
+        retry=workload.retry,
+        pod_evictions=workload.pod_evictions,
+        finished_at=workload.finished_at,
+    )
+
+
+_DECODER = msgspec.json.Decoder(Workload)
+_ENCODER = msgspec.json.Encoder()
+
+
 class WorkloadPods:
-    """Fills `Projection`; remembers each workload as it is, so that its own rules tell of pods."""
+    """Fills `Projection`; remembers what the rules of a workload need to tell of its pods."""
 
     name = "workload_pod"
 
+    def folds(self, event_class: type[DomainEvent]) -> bool:
+        """Whether events of this class tell of pods."""
+        return event_class in FOLDED
+
     def state_keys(self, recorded: RecordedEvent) -> tuple[str, ...]:
         """The workload."""
-        is_relevant = recorded.stream.startswith("workload/")
-        return (recorded.stream,) if is_relevant and not _is_skipped(recorded) else ()
+        return (recorded.stream,) if type(recorded.event) in FOLDED else ()
 
     def changes(self, recorded: RecordedEvent, memory: ProjectionState) -> list[RowChange]:
         """Rows begin with an attempt or run, take what is reported, and go with the workload."""
         stream, event = recorded.stream, recorded.event
-        if not stream.startswith("workload/") or _is_skipped(recorded):
+        if type(event) not in FOLDED:
             return []
         known = memory.get(stream)
         before = Absent() if known is None else _DECODER.decode(known)
@@ -137,15 +237,13 @@ class WorkloadPods:
         if isinstance(after, Absent):
             memory.pop(stream, None)
             return [] if isinstance(before, Absent) else [Remove({"workload": key})]
-        memory[stream] = msgspec.json.encode(replace(after, explanation=None)).decode()
+        kept = _ENCODER.encode(remembered(after)).decode()
+        if kept != known:
+            memory[stream] = kept
         if isinstance(event, WorkloadSubmitted):
             return [] if isinstance(before, Absent) else [Remove({"workload": key})]
         assert isinstance(before, Workload), "only a submission makes a workload of nothing"
         return list(_changes(before, after, recorded))
-
-
-def _is_skipped(recorded: RecordedEvent) -> bool:
-    return isinstance(recorded.event, NOT_FOLDED)
 
 
 def _changes(before: Workload, after: Workload, recorded: RecordedEvent) -> Iterator[RowChange]:
@@ -295,48 +393,3 @@ def folded_pods(events: Iterable[RecordedEvent]) -> list[PodRow]:
                 case _:
                     rows.clear()
     return [msgspec.convert(row, PodRow) for row in rows.values()]
-
-
-def selected_pods(rows: Iterable[PodRow], query: PodFilter, position: int) -> PodRows:
-    """The page of pods that a query asks for, and the counts of the workload's attempts."""
-    own = sorted((row for row in rows if row.workload == query.workload), key=_place_of)
-    newest = max((row.attempt for row in own), default=0)
-    attempt = newest if query.attempt is None else query.attempt
-    found = [row for row in own if row.attempt == attempt and _matches(query, row)]
-    counts = _counts(own) if query.after is None else []
-    return PodRows(position=position, pods=found[: query.limit], counts=counts)
-
-
-def _place_of(row: PodRow) -> PodPlace:
-    return row.pod_set, row.pod_index, row.run
-
-
-def _matches(query: PodFilter, row: PodRow) -> bool:
-    return (
-        query.pod_set in ("", row.pod_set)
-        and query.node in ("", row.node)
-        and (not query.states or row.state in query.states)
-        and (query.all_runs or row.is_newest)
-        and (query.after is None or _place_of(row) > query.after)
-    )
-
-
-def _counts(rows: Iterable[PodRow]) -> list[AttemptCounts]:
-    groups: dict[tuple[int, PodState], list[PodRow]] = {}
-    for row in rows:
-        if row.is_newest:
-            groups.setdefault((row.attempt, row.state), []).append(row)
-    return [_counted(attempt, state, groups[attempt, state]) for attempt, state in sorted(groups)]
-
-
-def _counted(attempt: int, state: PodState, rows: list[PodRow]) -> AttemptCounts:
-    started = [row.started_at for row in rows if row.started_at is not None]
-    finished = [row.finished_at for row in rows if row.finished_at is not None]
-    return AttemptCounts(
-        attempt=attempt,
-        state=state,
-        pods=len(rows),
-        restarts=sum(row.run - 1 for row in rows),
-        started_at=min(started, default=None),
-        finished_at=max(finished, default=None),
-    )
