@@ -1,9 +1,11 @@
 """What every store promises of the read models that follow the log."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
+from headgate.application.projections.followers import FollowerRunner, Followers
 from headgate.application.projections.queue_history import QueueHistory, QueueMinute
 from tests.contracts.adapters import Adapters
 from tests.contracts.history import MINUTE, START, a_history
@@ -63,6 +65,53 @@ def test_the_size_of_the_steps_does_not_matter(adapters: Adapters, limit: int) -
     advance_all(adapters, limit)
 
     assert sum(minute.submitted for minute in history_of(adapters).minutes) == 3
+
+
+def test_they_advance_together_once_they_stand_together(adapters: Adapters) -> None:
+    units = a_history()
+    adapters.log.append(units)
+    adapters.followers.advance("queue_history", limit=4)
+
+    assert adapters.followers.advance(*NAMES) == 4
+    assert adapters.followers.positions() == dict.fromkeys(NAMES, 4)
+    assert adapters.followers.advance(*NAMES) == len(units) - 4
+    assert adapters.followers.positions() == dict.fromkeys(NAMES, len(units))
+    assert adapters.followers.advance(*NAMES) == 0
+
+
+def test_one_that_cannot_fold_holds_up_no_other(adapters: Adapters) -> None:
+    adapters.log.append(a_history())
+    failed: list[str] = []
+    followers = adapters.followers
+    runner = FollowerRunner(
+        StubbornFollowers(followers),
+        adapters.log,
+        elapsed=lambda: 0.0,
+        report=lambda name, _: failed.append(name),
+    )
+
+    assert runner.advance_all(lambda: False) == len(a_history())
+
+    assert failed == ["workload_pod"]
+    assert followers.positions() == {"queue_history": len(a_history()), "workload_pod": 0}
+
+
+class StubbornFollowers:
+    """Read models of which the pods of workloads cannot be folded."""
+
+    def __init__(self, followers: Followers) -> None:
+        self._followers = followers
+
+    def names(self) -> tuple[str, ...]:
+        return self._followers.names()
+
+    def advance(self, *names: str, limit: int = 5_000) -> int:
+        if "workload_pod" in names:
+            raise AssertionError(names)
+        return self._followers.advance(*names, limit=limit)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._followers, name)
 
 
 def test_what_is_rebuilt_is_what_was_there(adapters: Adapters) -> None:

@@ -28,6 +28,8 @@ COLUMNS = (
 )
 
 
+BODY = 5
+
 STREAM_PAGE = (
     f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version < %s "
     "ORDER BY version DESC LIMIT %s"
@@ -58,15 +60,21 @@ def recorded_of(row: Sequence[Any]) -> RecordedEvent:
 
 
 _READ = f"SELECT {COLUMNS} FROM {{}} WHERE position > %s ORDER BY position LIMIT %s"
+_READ_FOLDED = _READ.replace("data::text", "CASE WHEN type <> ALL(%s) THEN data::text END")
 
 
-def rows_after(connection: Connection, after: int, limit: int) -> list[tuple[Any, ...]]:
-    """Up to `limit` rows after a position; the archive is asked only where they begin too late."""
-    query = _READ.format("event")
-    rows = connection.execute(query, (after, limit), binary=True).fetchall()
+def rows_after(
+    connection: Connection, after: int, limit: int, skipped: Sequence[str] = ()
+) -> list[tuple[Any, ...]]:
+    """Up to `limit` rows after a position, those of the `skipped` types without their bodies.
+
+    The archive is asked only where they begin too late.
+    """
+    query = _READ_FOLDED if skipped else _READ
+    values = (list(skipped), after, limit) if skipped else (after, limit)
+    rows = connection.execute(query.format("event"), values, binary=True).fetchall()
     if rows and begins_late(rows, after):
-        query = _READ.format("event_whole")
-        rows = connection.execute(query, (after, limit), binary=True).fetchall()
+        rows = connection.execute(query.format("event_whole"), values, binary=True).fetchall()
     return rows
 
 
@@ -76,14 +84,15 @@ def begins_late(rows: Sequence[Sequence[Any]], after: int) -> bool:
 
 
 def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[RecordedEvent]:
-    """The events of these rows, which must follow on `after` without a gap."""
+    """The events of these rows that have bodies; the rows follow on `after` without a gap."""
     expected = after + 1
     for row in rows:
         if row[0] != expected:
             told = f"position {row[0]} came where {expected} was expected"
             raise GapInLog(told, came=row[0])
         expected += 1
-        yield recorded_of(row)
+        if row[BODY] is not None:
+            yield recorded_of(row)
 
 
 def _kept_once(written: Iterable[WrittenObject]) -> tuple[list[str], list[bytes]]:

@@ -1,6 +1,6 @@
 """Read models that follow the log on Postgres: rows and checkpoint move in one transaction."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -18,8 +18,10 @@ from headgate.application.projections.workload_pods import (
     PodRow,
     PodRows,
 )
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import LogPoint, PastLost
+from headgate.event_log.codec import EVENT_CLASSES, name_of
 
 RowType = TypeVar("RowType", bound=msgspec.Struct)
 
@@ -129,7 +131,7 @@ def _as_structs(kind: type[RowType], rows: Sequence[tuple[Any, ...]]) -> list[Ro
 
 
 REBUILD_BATCH = 5_000
-_BEGIN = "INSERT INTO follower (name) VALUES (%s) ON CONFLICT DO NOTHING"
+_BEGIN = "INSERT INTO follower (name) SELECT unnest(%s::text[]) ON CONFLICT DO NOTHING"
 # Rows without their generation, those that stand on one side alone.
 _DIFFERENCES = """
     WITH live AS (SELECT to_jsonb(t) - 'generation' AS shown FROM {table} AS t
@@ -140,6 +142,18 @@ _DIFFERENCES = """
          + (SELECT count(*) FROM (SELECT shown FROM rebuilt EXCEPT ALL SELECT shown FROM live) AS b)
 """
 _STANDS = "SELECT generation, position, chain FROM follower WHERE name = %s"
+_FREE = """
+    SELECT name, generation, position, chain FROM follower WHERE name = ANY(%s)
+    ORDER BY position, name FOR UPDATE SKIP LOCKED
+"""
+_NOT_DURABLE_AT_ONCE = "SET LOCAL synchronous_commit = off"
+"""A crash of the database may lose the newest batches, checkpoint and rows: they are folded again.
+
+So no follower waits for the disk, nor makes appends wait behind its own flush.
+"""
+_CHECKPOINT = """
+    UPDATE follower SET position = %s, chain = log_chain_at(%s) WHERE name = ANY(%s)
+"""
 
 
 class PostgresFollowers(FollowerReads):
@@ -161,26 +175,33 @@ class PostgresFollowers(FollowerReads):
         known: dict[str, int] = dict(rows)
         return {name: known.get(name, 0) for name in self._projections}
 
-    def advance(self, name: str, *, limit: int = 5_000) -> int:
-        """Fold the next events into one read model; how many there were.
+    def advance(self, *names: str, limit: int = 5_000) -> int:
+        """Fold the next events into those that stand farthest behind; how many there were.
 
-        While another process is at it there is nothing to do: 0.
+        They never fold past one that is ahead, so that all meet and each event is then decoded
+        once. Those that another process is at are left out; without any left there are 0.
         """
         with connection_of(self._pool) as connection, connection.transaction():
-            connection.execute(_BEGIN, (name,))
-            stands = connection.execute(f"{_STANDS} FOR UPDATE SKIP LOCKED", (name,)).fetchone()
-            if stands is None:
+            connection.execute(_NOT_DURABLE_AT_ONCE)
+            connection.execute(_BEGIN, (sorted(names),))
+            stands = connection.execute(_FREE, (list(names),)).fetchall()
+            if not stands:
                 return 0
-            generation, position, chain = stands
+            _, _, position, chain = stands[0]
+            behind = {each[0]: each[1] for each in stands if each[2:] == (position, chain)}
+            ahead = [each[2] for each in stands if each[2] > position]
             _require_past(connection, position, chain)
-            count = self._fold(connection, name, generation, (position, limit))
-            _stand_at(connection, name, generation, position + count)
+            most = min([limit, *(other - position for other in ahead)])
+            count = self._fold(connection, behind, (position, most))
+            if count:
+                reached = position + count
+                connection.execute(_CHECKPOINT, (reached, reached, list(behind)))
             return count
 
     def rebuild(self, name: str) -> None:
         """Build it anew from position 0 beside the live one, then swap; reads go on meanwhile."""
         with connection_of(self._pool) as connection:
-            connection.execute(_BEGIN, (name,))
+            connection.execute(_BEGIN, ([name],))
             # Held by the session: two rebuilds would write the same generation.
             connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 7306))", (name,))
             try:
@@ -197,7 +218,7 @@ class PostgresFollowers(FollowerReads):
             connection_of(self._pool) as connection,
             connection.transaction(force_rollback=True),
         ):
-            connection.execute(_BEGIN, (name,))
+            connection.execute(_BEGIN, ([name],))
             stands = connection.execute(f"{_STANDS} FOR UPDATE", (name,)).fetchone()
             assert stands is not None
             generation, stop, _ = stands
@@ -205,7 +226,7 @@ class PostgresFollowers(FollowerReads):
             # A checkpoint that lies beyond the log is never reached.
             while position < stop and count:
                 batch = (position, min(REBUILD_BATCH, stop - position))
-                count = self._fold(connection, name, generation + 1, batch)
+                count = self._fold(connection, {name: generation + 1}, batch)
                 position += count
             query = _DIFFERENCES.format(table=name)
             generations = {"live": generation, "rebuilt": generation + 1}
@@ -222,32 +243,53 @@ class PostgresFollowers(FollowerReads):
         count = REBUILD_BATCH
         while count == REBUILD_BATCH:
             with connection.transaction():
-                count = self._fold(connection, name, generation, (position, REBUILD_BATCH))
+                count = self._fold(connection, {name: generation}, (position, REBUILD_BATCH))
             position += count
         with connection.transaction():
             live = connection.execute(f"{_STANDS} FOR UPDATE", (name,)).fetchone()
             assert live is not None
             # The live one may have gone on meanwhile; a reader must never be taken back.
             missing = max(live[1] - position, 0)
-            position += self._fold(connection, name, generation, (position, missing))
+            position += self._fold(connection, {name: generation}, (position, missing))
             _stand_at(connection, name, generation, position)
         _drop_others(connection, name, keep=generation)
 
     def _fold(
-        self, connection: Connection, name: str, generation: int, batch: tuple[int, int]
+        self, connection: Connection, generations: Mapping[str, int], batch: tuple[int, int]
     ) -> int:
-        """Fold up to so many events after a position; how many there were."""
+        """Fold up to so many events after a position into read models; how many there were."""
         after, limit = batch
-        projection = self._projections[name]
-        recorded = list(gapless(rows_after(connection, after, limit), after))
-        rows = ProjectionRows(connection, name, generation)
-        memory = rows.recall(key for fact in recorded for key in projection.state_keys(fact))
-        changes: list[RowChange] = []
-        for fact in recorded:
-            changes.extend(projection.changes(fact, memory))
-        rows.apply(changes)
-        rows.remember(memory)
-        return len(recorded)
+        projections = [self._projections[name] for name in generations]
+        skipped = skipped_types(projections)
+        rows = rows_after(connection, after, limit, skipped)
+        recorded = list(gapless(rows, after))
+        for projection in projections:
+            own = [fact for fact in recorded if projection.folds(type(fact.event))]
+            if own:
+                _fold_into(connection, projection, generations[projection.name], own)
+        return len(rows)
+
+
+def skipped_types(projections: Iterable[Projection]) -> list[str]:
+    """Returns the stored names of the events that none of the projections folds."""
+    folding = list(projections)
+    return [
+        name_of(event_class)
+        for event_class in EVENT_CLASSES
+        if not any(projection.folds(event_class) for projection in folding)
+    ]
+
+
+def _fold_into(
+    connection: Connection, projection: Projection, generation: int, own: list[RecordedEvent]
+) -> None:
+    rows = ProjectionRows(connection, projection.name, generation)
+    memory = rows.recall(key for fact in own for key in projection.state_keys(fact))
+    changes: list[RowChange] = []
+    for fact in own:
+        changes.extend(projection.changes(fact, memory))
+    rows.apply(changes)
+    rows.remember(memory)
 
 
 def _stand_at(connection: Connection, name: str, generation: int, position: int) -> None:

@@ -1,7 +1,7 @@
 """Following read models brought up to date; one that fails never holds up the others."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -30,8 +30,11 @@ class Followers(Protocol):
     def positions(self) -> dict[str, int]:
         """Returns the position of each projection."""
 
-    def advance(self, name: str, *, limit: int = 5_000) -> int:
-        """Fold the next events into a read model; how many; raises `PastLost` by its checkpoint."""
+    def advance(self, *names: str, limit: int = 5_000) -> int:
+        """Folds the next events into those of these read models that stand farthest behind.
+
+        Returns how many events there were; raises `PastLost` by a checkpoint. All fold, or none.
+        """
 
     def rebuild(self, name: str) -> None:
         """Rebuilds a projection from position 0 beside the live one, then swaps them."""
@@ -62,7 +65,7 @@ class FollowerRunner:
 
     def advance_all(self, is_stopping: Callable[[], bool]) -> int:
         """Fold everything new into every read model; how many events there were."""
-        return sum(self._advance(name, is_stopping) for name in self.followers.names())
+        return self._advance(self.followers.names(), is_stopping)
 
     def advance_abandoned(self, is_stopping: Callable[[], bool]) -> int:
         """Fold only where a read model has stood still behind the log since the last call.
@@ -71,20 +74,29 @@ class FollowerRunner:
         """
         head = self.event_log.head()
         positions = self.followers.positions()
-        abandoned = [
+        abandoned = tuple(
             n for n, at in sorted(positions.items()) if at != head and self._seen.get(n) == at
-        ]
-        folded = sum(self._advance(name, is_stopping) for name in abandoned)
+        )
+        folded = self._advance(abandoned, is_stopping)
         self._seen = self.followers.positions() if abandoned else positions
         return folded
 
-    def _advance(self, name: str, is_stopping: Callable[[], bool]) -> int:
-        if self.elapsed() < self._resting_until.get(name, 0.0):
+    def _advance(self, names: Sequence[str], is_stopping: Callable[[], bool]) -> int:
+        """Advances read models together, so that each event is read and decoded once for all."""
+        now = self.elapsed()
+        awake = tuple(name for name in names if now >= self._resting_until.get(name, 0.0))
+        if not awake:
             return 0
-        folded = 0
         try:
-            while not is_stopping() and (count := self.followers.advance(name, limit=BATCH)):
-                folded += count
+            return self._fold(awake, is_stopping)
+        except Unavailable:
+            raise
+        except Exception:  # noqa: BLE001 - which of them failed shows when each is advanced alone
+            return sum(self._advance_alone(name, is_stopping) for name in awake)
+
+    def _advance_alone(self, name: str, is_stopping: Callable[[], bool]) -> int:
+        try:
+            return self._fold((name,), is_stopping)
         except Unavailable:
             raise
         except PastLost:
@@ -93,6 +105,12 @@ class FollowerRunner:
         except Exception as failure:  # noqa: BLE001 - a read model that cannot fold is stale, the rest is not
             self._resting_until[name] = self.elapsed() + RETRY_SECONDS
             self.report(name, failure)
+        return 0
+
+    def _fold(self, names: tuple[str, ...], is_stopping: Callable[[], bool]) -> int:
+        folded = 0
+        while not is_stopping() and (count := self.followers.advance(*names, limit=BATCH)):
+            folded += count
         return folded
 
 

@@ -157,7 +157,7 @@ class RememberedPodSet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class RememberedSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """The pod sets on whose numbers of pods the layout of an attempt depends."""
+    """The pod sets that the layout of an attempt depends on."""
 
     pod_sets: tuple[RememberedPodSet, ...]
 
