@@ -18,7 +18,7 @@ from headgate.application.commands.requests import (
 from headgate.application.cooperative import at_once
 from headgate.application.queries.detectors import detected_problems
 from headgate.application.queries.explanations import explanation_of, fresh_explanation
-from headgate.application.queries.submission_warnings import warnings_about
+from headgate.application.queries.lint_warnings import warnings_about
 from headgate.application.simulation_run import SimulationRequest, run_simulation
 from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
 from headgate.domain.kinds.queue_stop import Stop

@@ -24,7 +24,7 @@ from headgate.api.simulations import SimulationRequest, simulate
 from headgate.application.commands.object_commands import apply as apply_objects
 from headgate.application.commands.requests import CommandResponse, CommandResult
 from headgate.application.cooperative import Cooperative, each, run_yielding
-from headgate.application.queries.config_warnings import AdviceView, advice_about
+from headgate.application.queries.lint_warnings import AdviceView, advice_about
 from headgate.domain.kinds.configured_object import Absent
 from headgate.messages.rendering import IsVisible
 

@@ -36,7 +36,7 @@ from headgate.application.commands.requests import (
 )
 from headgate.application.cooperative import Cooperative
 from headgate.application.ports import Loaded, WrittenObject
-from headgate.application.queries.config_warnings import AdviceView, field_warning
+from headgate.application.queries.lint_warnings import AdviceView, field_warning, warnings_about
 from headgate.application.queries.queue_status import (
     ConsumedResources,
     Status,
@@ -44,7 +44,6 @@ from headgate.application.queries.queue_status import (
     status_of,
     weighted_share_of,
 )
-from headgate.application.queries.submission_warnings import warnings_about
 from headgate.application.uploads import unknown_uploads, uploads_of
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.cohort import CohortSpec

@@ -16,7 +16,7 @@ import msgspec
 import yaml
 
 from headgate.adapters.manifests.parse import Desired, Refused, parse
-from headgate.application.queries.submission_warnings import (
+from headgate.application.queries.lint_warnings import (
     IGNORED_JOB_FIELDS,
     found_in_template,
 )

@@ -1,8 +1,8 @@
-"""The codec of ClusterQueue: Kueue's fields, defaults spelled out (queueing.md §1.1)."""
+"""The codecs of ClusterQueue and Cohort, defaults spelled out (queueing.md §1.1 and §1.3)."""
 
 from typing import Any, Literal, get_args
 
-from headgate.adapters.manifests.codec import KUEUE, OURS, Codec, Extras, ReadSpec
+from headgate.adapters.manifests.codec import KUEUE, KUEUE_ALPHA, OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.metadata import (
     ConditionSchema,
@@ -12,9 +12,11 @@ from headgate.adapters.manifests.metadata import (
 )
 from headgate.adapters.manifests.queue_settings import (
     GROUP_RECORD,
+    MINIMUM_RUNTIME_RECORD,
     PREEMPTION_RECORD,
     WAIT_RECORD,
     WEIGHT_FIELD,
+    CohortPreemptionSchema,
     FairSharingSchema,
     FairSharingStatusSchema,
     PreemptionSchema,
@@ -37,7 +39,9 @@ from headgate.domain.kinds.cluster_queue import (
     FlavorFungibility,
     FungibilityPolicy,
 )
+from headgate.domain.kinds.cohort import COHORT, CohortSpec
 from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.queue_settings import MinimumRuntime
 from headgate.domain.kinds.queue_stop import StopPolicy
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 
@@ -220,4 +224,63 @@ CLUSTER_QUEUE_CODEC = Codec(
     schema=ClusterQueueObject,
     old_names=_OLD_NAMES,
     is_status_derived=True,
+)
+
+
+def _read_parent(spec: Fields, name: str, _: object) -> str:
+    return spec.text(name) or spec.text("parent")
+
+
+def _read_preemption(spec: Fields, name: str, _: object) -> MinimumRuntime:
+    fields = spec.child_or_empty(name)
+    read = MINIMUM_RUNTIME_RECORD.read_nested(fields.child_or_empty("minRuntime"))
+    fields.reject_unknown()
+    return read
+
+
+COHORT_RECORD = Record(
+    CohortSpec,
+    field("parentName", read=_read_parent, omits_usual=True),
+    listed("resourceGroups", GROUP_RECORD, omits_usual=True),
+    field(
+        "preemption",
+        "min_runtime",
+        read=_read_preemption,
+        render=lambda runtime: {"minRuntime": MINIMUM_RUNTIME_RECORD.render(runtime)},
+        omits_usual=True,
+    ),
+    WEIGHT_FIELD,
+)
+
+
+class CohortSpecSchema(ManifestSchema, kw_only=True, frozen=True):
+    """A group of ClusterQueues that lend to each other."""
+
+    parent_name: str | None = None
+    resource_groups: list[ResourceGroupSchema] = []
+    fair_sharing: FairSharingSchema | None = None
+    preemption: CohortPreemptionSchema | None = None
+
+
+class CohortStatusSchema(ManifestSchema, kw_only=True, frozen=True):
+    """Derived from the log."""
+
+    fair_sharing: FairSharingStatusSchema | None = None
+
+
+CohortObject = object_schema("Cohort", "A Cohort.", CohortSpecSchema, CohortStatusSchema)
+
+
+def _render_cohort(cohort: Configured[CohortSpec], extras: Extras) -> dict[str, Any]:
+    status = rendered_share(extras.weighted_share)
+    return {"spec": COHORT_RECORD.render(cohort.spec), **({"status": status} if status else {})}
+
+
+COHORT_CODEC = Codec(
+    kind=COHORT,
+    versions=(*KUEUE, KUEUE_ALPHA, OURS),
+    read=lambda spec: (COHORT_RECORD.read(spec), ()),
+    render=_render_cohort,
+    schema=CohortObject,
+    old_names=(("/spec/parentName", "parent"),),
 )

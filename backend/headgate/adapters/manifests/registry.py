@@ -1,9 +1,8 @@
 """The registry of manifests: the codec of every kind, and the other kinds that are read."""
 
 from headgate.adapters.manifests.admission_check import ADMISSION_CHECK_CODEC
-from headgate.adapters.manifests.cluster_queue import CLUSTER_QUEUE_CODEC
+from headgate.adapters.manifests.cluster_queue import CLUSTER_QUEUE_CODEC, COHORT_CODEC
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
-from headgate.adapters.manifests.cohort import COHORT_CODEC
 from headgate.adapters.manifests.configuration import CONFIGURATION_CODEC
 from headgate.adapters.manifests.disruption_budget import DISRUPTION_BUDGET_CODEC
 from headgate.adapters.manifests.executor import EXECUTOR_CODEC

@@ -37,8 +37,7 @@ from headgate.application.commands.requests import (
 )
 from headgate.application.commands.workload_commands import WorkloadVerb
 from headgate.application.cooperative import Cooperative, each, run_yielding
-from headgate.application.queries.config_warnings import AdviceView
-from headgate.application.queries.submission_warnings import warnings_about
+from headgate.application.queries.lint_warnings import AdviceView, warnings_about
 from headgate.application.simulation_run import deletion
 from headgate.domain.field_rules import count_violations, shown
 from headgate.domain.recorded_event import workload_stream

@@ -8,8 +8,8 @@ from headgate.adapters.manifests.metadata import ConditionSchema, ListMeta, Obje
 from headgate.adapters.manifests.selectors import TolerationSchema
 from headgate.adapters.manifests.topology_requests import TopologyAssignmentSchema
 from headgate.api.bodies import Free, Position, Problem, RequestBody, Schema, Timestamp
-from headgate.application.queries.config_warnings import AdviceView
 from headgate.application.queries.explanations import ExplanationSummary
+from headgate.application.queries.lint_warnings import AdviceView
 from headgate.domain.workloads.events import CheckStateName
 from headgate.domain.workloads.specs import PodReason, RetryAction
 from headgate.domain.workloads.state import Phase

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.cooperative import Cooperative, at_once, each
-from headgate.application.queries.config_warnings import warnings_in
 from headgate.application.queries.detectors import unserved_flavors
+from headgate.application.queries.lint_warnings import warnings_in
 from headgate.application.queries.views import MessageView, Whole, message_view
 from headgate.application.readiness import Readiness
 from headgate.domain.cluster_state import ClusterState
@@ -287,14 +287,15 @@ def _workloads(
     for workload in tuple(cluster_state.workloads.values()):
         if scope is None or workload.namespace in scope:
             found += _workload(workload, at)
-            if _failed_lately(workload, at):
+            if failed_lately(workload, at):
                 queue = (workload.namespace, workload.spec.queue_name)
                 failed.setdefault(queue, []).append(workload)
         yield
     return [*found, *_failures(failed)]
 
 
-def _failed_lately(workload: Workload, at: Instant) -> bool:
+def failed_lately(workload: Workload, at: Instant) -> bool:
+    """Whether a workload failed so lately that an alert tells of it."""
     ended = workload.finished_at
     latest = at - FAILURE_SHOWN_SECONDS * MICROSECONDS_PER_SECOND
     return ended is not None and ended >= latest and phase_of(workload) == "Failed"
