@@ -50,7 +50,15 @@ from headgate.api.queues import actions as queue_actions
 from headgate.api.service_accounts import ServiceAccounts
 from headgate.api.simulations import Simulations
 from headgate.api.stuck_workloads import StuckWorkloadsPage
-from headgate.api.system import LintPage, OverviewPage, System, is_alive, is_ready, metrics
+from headgate.api.system import (
+    AttentionPage,
+    LintPage,
+    OverviewPage,
+    System,
+    is_alive,
+    is_ready,
+    metrics,
+)
 from headgate.api.tokens import Access, Tokens
 from headgate.api.topologies import TopologyMaps
 from headgate.api.uploads import ExecutorUploads, Uploads
@@ -206,6 +214,7 @@ def _version_one() -> Router:
             Events,
             EventStream,
             OverviewPage,
+            AttentionPage,
             LintPage,
             TopologyMaps,
             Preemptions,

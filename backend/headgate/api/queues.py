@@ -35,14 +35,16 @@ from headgate.application import time_travel
 from headgate.application.access.redaction import cluster_queues_of
 from headgate.application.access.rights import Right
 from headgate.application.commands.object_commands import stop_queue
+from headgate.application.queries.capacity_history import CapacityHistory, capacity_history
 from headgate.application.queries.pending_workloads import (
     PendingPageRequest,
     pending_in_cluster_queue,
     pending_in_local_queue,
 )
-from headgate.application.queries.queue_tree import queue_tree, usage_over_time
+from headgate.application.queries.queue_tree import queue_summary, queue_tree, usage_over_time
 from headgate.application.queries.queue_views import (
     PendingWorkloadsSummary,
+    QueueSummary,
     QueueTree,
     UsageOverTime,
 )
@@ -60,6 +62,9 @@ class StopRequest(RequestBody, kw_only=True, frozen=True):
 
 
 Name = Annotated[str, PathParameter(description="The queue's name", max_length=253)]
+ResourceName = Annotated[
+    str, QueryParameter(description="Such as `nvidia.com/gpu` or `cpu`", max_length=253)
+]
 Verb = Literal["stop", "drain", "resume"]
 VERBS: tuple[Verb, ...] = ("stop", "drain", "resume")
 SUMMARIES: dict[Verb, str] = {
@@ -88,6 +93,39 @@ class Queues(Controller):
     async def tree(self, request: Caller) -> Answer:
         """Standalone ClusterQueues are roots as well."""
         return answer_view(queue_tree(services_of(request), request.user.namespaces))
+
+    @get(
+        "/queues/summary",
+        operation_id="readQueueSummary",
+        summary="Each ClusterQueue in one row: use, borrowed, pending demand and waits",
+        responses=response(QueueSummary),
+    )
+    async def summary(self, request: Caller, resource: ResourceName = "") -> Answer:
+        """Of one resource; the first that has quota, GPUs before all others, without a name."""
+        services = services_of(request)
+        steps = queue_summary(services, resource, request.user.namespaces)
+        return answer_view(await services.reader.while_still(steps))
+
+    @get(
+        "/usage",
+        operation_id="readCapacityHistory",
+        summary="Use, capacity and pending demand of one resource over time, by ClusterQueue",
+        responses=response(CapacityHistory),
+    )
+    async def capacity(
+        self,
+        request: Caller,
+        resource: ResourceName = "",
+        since: RangeStart = None,
+        until: RangeEnd = None,
+        points: Points = 96,
+    ) -> Answer:
+        """At instants that are multiples of an even distance, and now where there is no end."""
+        period = time_travel.SampledPeriod(
+            instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
+        )
+        services, scope = services_of(request), request.user.namespaces
+        return answer_view(await capacity_history(services, resource, period, scope))
 
     @get(
         "/clusterqueues/{name:str}/usage",

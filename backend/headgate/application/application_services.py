@@ -13,7 +13,7 @@ from headgate.application.event_hub import EventHub
 from headgate.application.executor_stores import ExecutorLeases, Lease, PodSessions, RendezvousPorts
 from headgate.application.group_commit import GroupCommit
 from headgate.application.historical_ports import FixedClock, FixedReader
-from headgate.application.historical_states import HistoricalReads
+from headgate.application.historical_states import CapacitySamples, HistoricalReads
 from headgate.application.live_state import LiveReader
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_cycles import CycleDurations
@@ -112,6 +112,7 @@ class ApplicationServices:
     readiness: ReadinessWatch
     request_limits: RequestLimits
     known_leases: dict[str, Lease] = field(default_factory=dict)
+    capacity_samples: CapacitySamples = field(default_factory=CapacitySamples)
     reading: BoundedExecutor = field(
         default_factory=lambda: BoundedExecutor("reading", BUSY_READING)
     )

@@ -55,12 +55,15 @@ def point_at_position(log: EventLog, position: int) -> ResolvedPoint:
     return ResolvedPoint(position, _decided_at(log, position))
 
 
-def point_at_instant(log: EventLog, at: Instant) -> ResolvedPoint:
+def point_at_instant(
+    log: EventLog, at: Instant, low: int = 0, high: int | None = None
+) -> ResolvedPoint:
     """A position with an event decided by that instant, while the next one was not.
 
-    Instants grow with positions but for the length of a plan; the search halves what is left.
+    Instants grow with positions but for the length of a plan; the search halves what is left
+    between two positions that are known to enclose it, the whole log without.
     """
-    low, high = 0, log.head()
+    high = log.head() if high is None else high
     while low < high:
         middle = (low + high + 1) // 2
         if _decided_at(log, middle) <= at:

@@ -13,12 +13,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
 
+import msgspec
+
 from headgate.application.cooperative import BoundedExecutor, stop_if_cancelled
 from headgate.application.failures import Archived, GapInLog
+from headgate.application.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.ports import EventLog
 from headgate.application.snapshot_store import Snapshot, SnapshotStore, StateCache
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.event_log.chain import LogPoint
 
 
@@ -196,3 +200,100 @@ class HistoricalReads:
     def _is_over(self, begun: list[float], elapsed: Callable[[], float]) -> bool:
         begun[:] = begun or [elapsed()]
         return elapsed() - begun[0] > self.seconds
+
+
+class CapacitySample(msgspec.Struct, frozen=True):
+    """All resources at one position: by resource, and by ClusterQueue and resource."""
+
+    nominal: dict[str, int]
+    offered: dict[str, int]
+    used: dict[str, dict[str, int]]
+    pending: dict[str, dict[str, int]]
+    pending_workloads: dict[str, int]
+
+
+SETTLED_SECONDS = 60
+"""From that age on the position of an instant is final: no plan takes so long."""
+MAX_SAMPLES = 1_000
+
+
+@dataclass(slots=True)
+class CapacitySamples:
+    """Samples by position and positions by instant; those that were not used for longest go."""
+
+    _samples: OrderedDict[int, CapacitySample] = field(default_factory=OrderedDict)
+    _moments: OrderedDict[Instant, ResolvedPoint] = field(default_factory=OrderedDict)
+    _newest: LogPoint | None = None
+    _lock: Lock = field(default_factory=Lock)
+
+    def moments(self, log: EventLog, instants: Sequence[Instant]) -> list[ResolvedPoint]:
+        """The place in the log of each of some ascending instants.
+
+        What another past has left is forgotten first. A quiet time costs two searches, however
+        many instants lie in it.
+        """
+        self._forget_another_past(log)
+        found: dict[Instant, ResolvedPoint] = {}
+        if instants:
+            head = log.head()
+            first = self._moment(log, instants[0], 0, head)
+            last = self._moment(log, instants[-1], first.position, head)
+            self._fill(log, instants, first, last, found)
+        return [found[instant] for instant in instants]
+
+    def _fill(
+        self,
+        log: EventLog,
+        instants: Sequence[Instant],
+        first: ResolvedPoint,
+        last: ResolvedPoint,
+        found: dict[Instant, ResolvedPoint],
+    ) -> None:
+        """Finds what lies between the first and the last of some instants, halving them."""
+        found[instants[0]], found[instants[-1]] = first, last
+        if first.position == last.position:
+            found.update((each, ResolvedPoint(first.position, each)) for each in instants)
+        elif len(instants) > 2:  # noqa: PLR2004 - there is one between both ends
+            half = len(instants) // 2
+            middle = self._moment(log, instants[half], first.position, last.position)
+            self._fill(log, instants[: half + 1], first, middle, found)
+            self._fill(log, instants[half:], middle, last, found)
+
+    def _moment(self, log: EventLog, instant: Instant, low: int, high: int) -> ResolvedPoint:
+        known = self._moments.get(instant)
+        if known is None:
+            known = point_at_instant(log, instant, low, high)
+            if instant <= log.now() - SETTLED_SECONDS * MICROSECONDS_PER_SECOND:
+                self._put_moment(instant, known)
+        return known
+
+    def sample(self, position: int) -> CapacitySample | None:
+        """The sample of a position, if it is known."""
+        with self._lock:
+            found = self._samples.get(position)
+            if found is not None:
+                self._samples.move_to_end(position)
+            return found
+
+    def put(self, position: int, sample: CapacitySample) -> None:
+        """Keep a sample."""
+        with self._lock:
+            self._samples[position] = sample
+            while len(self._samples) > MAX_SAMPLES:
+                self._samples.popitem(last=False)
+
+    def _put_moment(self, instant: Instant, found: ResolvedPoint) -> None:
+        with self._lock:
+            self._moments[instant] = found
+            while len(self._moments) > MAX_SAMPLES:
+                self._moments.popitem(last=False)
+
+    def _forget_another_past(self, log: EventLog) -> None:
+        head = log.head()
+        with self._lock:
+            known = self._newest
+            if known is not None and log.point_at(known.position) != known:
+                self._samples.clear()
+                self._moments.clear()
+            if known is None or head > known.position:
+                self._newest = log.point_at(head)

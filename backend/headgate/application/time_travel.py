@@ -88,8 +88,8 @@ class SampledPeriod:
     points: int
 
 
-def sample_instants(services: ApplicationServices, period: SampledPeriod) -> list[Instant]:
-    """The instants, at equal distances, with both ends.
+def bounds_of(services: ApplicationServices, period: SampledPeriod) -> tuple[Instant, Instant]:
+    """The first and the last instant of a stretch.
 
     Raises `InvalidRequest` for a stretch that has no length or lies in the future.
     """
@@ -100,5 +100,14 @@ def sample_instants(services: ApplicationServices, period: SampledPeriod) -> lis
         raise InvalidRequest.at("/until", "TimeInFuture")
     if since >= until:
         raise InvalidRequest.at("/since", "TimeRangeEmpty")
+    return since, until
+
+
+def sample_instants(services: ApplicationServices, period: SampledPeriod) -> list[Instant]:
+    """The instants, at equal distances, with both ends.
+
+    Raises `InvalidRequest` for a stretch that has no length or lies in the future.
+    """
+    since, until = bounds_of(services, period)
     steps = period.points - 1
     return [since + (until - since) * step // steps for step in range(period.points)]

@@ -5,10 +5,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from headgate.application.access.redaction import NamespaceScope
+from headgate.application.access.redaction import NamespaceScope, cluster_queues_of
 from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import Cooperative
 from headgate.application.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.projections.queue_history import QueueMinute
+from headgate.application.queries.capacity_history import by_importance, sample_of
 from headgate.application.queries.queue_status import (
     WAITING,
     QuotaLoan,
@@ -25,13 +27,15 @@ from headgate.application.queries.queue_views import (
     QueueCounts,
     QueueLine,
     QueueNode,
+    QueueRow,
+    QueueSummary,
     QueueTree,
     StopView,
     UsageOverTime,
     UsagePoint,
 )
-from headgate.application.queries.views import timestamp, view_from
-from headgate.application.time_travel import SampledPeriod, sample_instants
+from headgate.application.queries.views import timestamp, timestamp_or_none, view_from
+from headgate.application.time_travel import DAY, SampledPeriod, sample_instants
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
@@ -40,9 +44,11 @@ from headgate.domain.kinds.queue_stop import Stop
 from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.state import condition
 
 Loans = dict[FlavorResource, list[QuotaLoan]]
 
@@ -239,6 +245,77 @@ def _by_queue(loans: Iterable[tuple[str, int]]) -> list[Lent]:
 
 def _stop(stop: Stop | None) -> StopView | None:
     return None if stop is None else view_from(StopView, stop)
+
+
+def queue_summary(
+    services: ApplicationServices, resource: str, scope: NamespaceScope
+) -> Cooperative[QueueSummary]:
+    """One resource in each ClusterQueue; without a name, the first that has quota."""
+    cluster_state, now = services.reader.cluster_state, services.clock.now()
+    waits = yield from _waits(cluster_state, now - DAY)
+    sample = sample_of(cluster_state)
+    resources = by_importance(sample.nominal)
+    wanted = resource or next(iter(resources), "")
+    visible = None if scope is None else cluster_queues_of(cluster_state.config, scope)
+    rows: list[QueueRow] = []
+    for key in cluster_state.partition_keys():
+        partition = cluster_state.partition(key)
+        lines = [line for line in _lines_of(partition) if line[1] == wanted]
+        borrowed, lent = Counter[str](), Counter[str]()
+        for borrower, lender, amount in (loan for line in lines for loan in loans(partition, line)):
+            borrowed[borrower] += amount
+            lent[lender] += amount
+        for name in partition.cluster_queues:
+            yield
+            node = f"clusterqueue/{name}"
+            if visible is not None and name not in visible:
+                continue
+            mine = sorted(waits.get(name, ()))
+            pending = [
+                cluster_state.workloads[w].created_at for w in partition.pending[name].in_order()
+            ]
+            rows.append(
+                QueueRow(
+                    cluster_queue=name,
+                    nominal=sum(partition.tree.nominal(node, line) for line in lines),
+                    used=sample.used[name].get(wanted, 0),
+                    borrowed=borrowed[node],
+                    lent=lent[node],
+                    pending=sample.pending[name].get(wanted, 0),
+                    pending_workloads=sample.pending_workloads[name],
+                    waits=len(mine),
+                    wait_p50_seconds=_percentile(mine, 50),
+                    wait_p95_seconds=_percentile(mine, 95),
+                    oldest_pending_at=timestamp_or_none(min(pending, default=None)),
+                )
+            )
+    all_waits = sorted(wait for row in rows for wait in waits.get(row.cluster_queue, ()))
+    return QueueSummary(
+        position=cluster_state.position,
+        at=timestamp(now),
+        resource=wanted,
+        resources=resources,
+        waits=len(all_waits),
+        wait_p95_seconds=_percentile(all_waits, 95),
+        queues=sorted(rows, key=lambda row: row.cluster_queue),
+    )
+
+
+def _waits(cluster_state: ClusterState, since: Instant) -> Cooperative[dict[str, list[int]]]:
+    """By ClusterQueue, the seconds that workloads waited that got their quota since an instant."""
+    found: dict[str, list[int]] = {}
+    for workload in tuple(cluster_state.workloads.values()):
+        yield
+        reserved = condition(workload, "QuotaReserved")
+        if reserved is None or not reserved.status or reserved.last_transition_at < since:
+            continue
+        seconds = (reserved.last_transition_at - workload.created_at) // MICROSECONDS_PER_SECOND
+        found.setdefault(cluster_queue_of(cluster_state.config, workload), []).append(seconds)
+    return found
+
+
+def _percentile(ordered: Sequence[int], percent: int) -> int | None:
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] if ordered else None
 
 
 COUNTED = ("submitted", "admitted", "evicted", "finished")

@@ -98,6 +98,37 @@ class QueueTree(Whole, kw_only=True, frozen=True):
     roots: list[QueueNode]
 
 
+class QueueRow(Whole, kw_only=True, frozen=True):
+    """A ClusterQueue in one row, for one resource; amounts of all flavors in base units.
+
+    Waits are those from submission to quota reservation in the last 24 hours.
+    """
+
+    cluster_queue: str
+    nominal: int
+    used: int
+    borrowed: int
+    lent: int
+    pending: int
+    pending_workloads: int
+    waits: int
+    wait_p50_seconds: int | None
+    wait_p95_seconds: int | None
+    oldest_pending_at: Timestamp | None
+
+
+class QueueSummary(Whole, kw_only=True, frozen=True):
+    """All ClusterQueues by name, and the waits of all together."""
+
+    position: Position
+    at: Timestamp
+    resource: str
+    resources: list[str]
+    waits: int
+    wait_p95_seconds: int | None
+    queues: list[QueueRow]
+
+
 class UsagePoint(Whole, kw_only=True, frozen=True):
     """A ClusterQueue at one instant; `pending` are all that wait for it.
 

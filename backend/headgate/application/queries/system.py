@@ -17,6 +17,7 @@ from headgate.application.queries.attention import (
     most_severe,
     process_alerts,
 )
+from headgate.application.queries.causes import Causes, causes_of
 from headgate.application.queries.detectors import detect_problems, drifted_followers
 from headgate.application.queries.events import EventView
 from headgate.application.queries.views import (
@@ -145,14 +146,31 @@ async def overview(services: ApplicationServices, scope: NamespaceScope) -> Over
     )
 
 
+async def causes(services: ApplicationServices, scope: NamespaceScope) -> Causes:
+    """All alerts that may be seen, grouped by cause."""
+    alerts, detected, needing = await _alerts(services, scope, services.clock.now())
+    return await services.reader.while_still(
+        causes_of(services, [*alerts, *detected, *needing], scope)
+    )
+
+
+async def _alerts(
+    services: ApplicationServices, scope: NamespaceScope, now: int
+) -> tuple[list[Attention], list[Attention], list[Attention]]:
+    """Of this process, of the detectors, and all other things that need attention."""
+    cluster_state, reader = services.reader.cluster_state, services.reader
+    needing = await reader.while_still(find_attention(cluster_state, now, scope))
+    detected = await _detected(services, scope, now)
+    return list(process_alerts(services.readiness.latest)), detected, needing
+
+
 async def _findings(
     services: ApplicationServices, scope: NamespaceScope, now: int
 ) -> list[Attention]:
     """What the detectors found and what else needs attention, with the positions that show it."""
-    cluster_state, reader = services.reader.cluster_state, services.reader
-    needing = await reader.while_still(find_attention(cluster_state, now, scope))
-    alerts = process_alerts(services.readiness.latest)
-    found = [*alerts, *await _detected(services, scope, now), *most_severe(needing)]
+    cluster_state = services.reader.cluster_state
+    alerts, detected, needing = await _alerts(services, scope, now)
+    found = [*alerts, *detected[:MAX_PROBLEMS], *most_severe(needing)]
     places = [(one.stream, cluster_state.version_of(one.stream)) for one in found]
     shown_at = await asyncio.to_thread(services.log.positions_of, places)
     return [
@@ -184,7 +202,7 @@ async def _detected(
             link=f"/workloads/{one.about}" if one.namespace else "/events",
             stream=one.evidence if allows(scope, one.evidence) else "",
         )
-        for one in found[:MAX_PROBLEMS]
+        for one in found
     ]
 
 

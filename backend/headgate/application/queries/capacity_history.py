@@ -1,0 +1,196 @@
+"""Use, capacity and pending demand of one resource over time, by ClusterQueue.
+
+Each sample is a fold of the log at one position, so it never changes: it is kept, and a chart that
+is shown again costs only its newest points.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from headgate.application.access.redaction import NamespaceScope, cluster_queues_of
+from headgate.application.application_services import ApplicationServices
+from headgate.application.historical_ports import ResolvedPoint
+from headgate.application.historical_states import CapacitySample
+from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
+from headgate.application.time_travel import SampledPeriod, bounds_of
+from headgate.domain.cluster_state import ClusterState
+from headgate.domain.scheduling.placement.host_table import ACTUAL, is_schedulable
+from headgate.domain.scheduling.quota.tree import QuotaTree
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.state import Workload
+
+
+class QueueAmounts(Whole, kw_only=True, frozen=True):
+    """What a ClusterQueue uses, and what its pending workloads request, in base units."""
+
+    cluster_queue: str
+    used: int
+    pending: int
+    pending_workloads: int
+
+
+class CapacityPoint(Whole, kw_only=True, frozen=True):
+    """One instant; `nominal` sums the quota of all, `offered` what ready hosts can give."""
+
+    position: Position
+    at: Timestamp
+    nominal: int
+    offered: int
+    queues: list[QueueAmounts]
+
+
+class CapacityHistory(Whole, kw_only=True, frozen=True):
+    """One resource over time, oldest first; `resources` are those with quota now, GPUs first.
+
+    Before `dataSince` there was no log. `complete` is false where there was no time to look at all
+    instants: the latest but the last are missing, and come when it is asked again.
+    """
+
+    position: Position
+    at: Timestamp
+    resource: str
+    resources: list[str]
+    data_since: Timestamp | None
+    complete: bool
+    points: list[CapacityPoint]
+
+
+SECONDS_BETWEEN = (
+    5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400,
+)  # fmt: skip
+"""Distances of instants that people read easily; equal ones are found again."""
+
+
+def amounts_requested(workload: Workload) -> Counter[str]:
+    """What all pods of a workload request together, in base units."""
+    total = Counter[str]()
+    for pod_set in workload.spec.pod_sets:
+        for resource, amount in pod_set.scheduling.requests.items():
+            total[resource] += amount * pod_set.count
+    return total
+
+
+def sample_of(cluster_state: ClusterState) -> CapacitySample:
+    """Use, quota, hosts and pending demand as the log says at the position of this state."""
+    nominal, used, pending = (
+        Counter[str](),
+        dict[str, dict[str, int]](),
+        dict[str, dict[str, int]](),
+    )
+    waiting: dict[str, int] = {}
+    for key in cluster_state.partition_keys():
+        partition = cluster_state.partition(key)
+        nominal.update(_nominal(partition.tree))
+        for name, queue in partition.pending.items():
+            of_queue = Counter[str]()
+            for (_, resource), amount in partition.usage[ACTUAL][f"clusterqueue/{name}"].items():
+                of_queue[resource] += amount
+            keys = queue.in_order()
+            demand = Counter[str]()
+            for workload in keys:
+                demand.update(amounts_requested(cluster_state.workloads[workload]))
+            used[name], pending[name], waiting[name] = dict(of_queue), dict(demand), len(keys)
+    return CapacitySample(dict(nominal), _offered(cluster_state), used, pending, waiting)
+
+
+def _nominal(tree: QuotaTree) -> Counter[str]:
+    total = Counter[str]()
+    for node, quotas in tree.quotas.items():
+        for key in quotas:
+            total[key[1]] += tree.nominal(node, key)
+    return total
+
+
+def _offered(cluster_state: ClusterState) -> dict[str, int]:
+    total = Counter[str]()
+    for node in cluster_state.config.nodes.values():
+        if is_schedulable(node.spec):
+            total.update(node.spec.allocatable)
+    return dict(total)
+
+
+async def capacity_history(
+    services: ApplicationServices, resource: str, period: SampledPeriod, scope: NamespaceScope
+) -> CapacityHistory:
+    """One resource at each instant of a stretch; without a name, the first that has quota.
+
+    Raises `InvalidRequest` for a stretch that has no length or lies in the future, and `Overloaded`
+    when too many look at the past.
+    """
+    live = services.reader.cluster_state
+    instants = even_instants(services, period)
+    history, late, samples = services.history, services.history.is_late(), services.capacity_samples
+    moments = await history.executor.do(lambda: samples.moments(services.log, instants))
+    missing = [m for m in moments if m.position and samples.sample(m.position) is None]
+    looks = _looks(services, missing)
+    complete = True
+    for _ in missing:
+        complete = complete and not late()
+        if complete:
+            await history.executor.do(lambda: next(looks))
+    current = sample_of(live)
+    resources = by_importance(current.nominal)
+    wanted = resource or next(iter(resources), "")
+    visible = None if scope is None else cluster_queues_of(live.config, scope)
+    known = [(moment, samples.sample(moment.position)) for moment in moments if moment.position]
+    points = [_point(m.at, m.position, s, wanted, visible) for m, s in known if s is not None]
+    now = services.clock.now()
+    if period.until is None:
+        points.append(_point(now, live.position, current, wanted, visible))
+    begun = await history.executor.do(lambda: services.log.read(0, limit=1))
+    return CapacityHistory(
+        position=live.position,
+        at=timestamp(now),
+        resource=wanted,
+        resources=resources,
+        data_since=timestamp(begun[0].at) if begun else None,
+        complete=complete,
+        points=points,
+    )
+
+
+def by_importance(resources: Iterable[str]) -> list[str]:
+    """GPUs and other devices first, then CPU, memory and the rest."""
+    order = {"cpu": 1, "memory": 2}
+    return sorted(resources, key=lambda name: (order.get(name, 0 if "/" in name else 3), name))
+
+
+def even_instants(services: ApplicationServices, period: SampledPeriod) -> list[Instant]:
+    """The instants of a stretch that are multiples of a distance people read easily."""
+    since, until = bounds_of(services, period)
+    least = (until - since) // MICROSECONDS_PER_SECOND // period.points
+    seconds = next((one for one in SECONDS_BETWEEN if one >= least), SECONDS_BETWEEN[-1])
+    step = seconds * MICROSECONDS_PER_SECOND
+    return list(range(since - since % step + step, until, step))[-period.points :]
+
+
+def _looks(services: ApplicationServices, moments: Sequence[ResolvedPoint]) -> Iterator[None]:
+    states = services.history.states.passing([moment.position for moment in moments])
+    for moment, cluster_state in zip(moments, states, strict=True):
+        services.capacity_samples.put(moment.position, sample_of(cluster_state))
+        yield
+
+
+def _point(
+    at: Instant,
+    position: int,
+    sample: CapacitySample,
+    resource: str,
+    visible: frozenset[str] | None,
+) -> CapacityPoint:
+    return CapacityPoint(
+        position=position,
+        at=timestamp(at),
+        nominal=sample.nominal.get(resource, 0),
+        offered=sample.offered.get(resource, 0),
+        queues=[
+            QueueAmounts(
+                cluster_queue=name,
+                used=used.get(resource, 0),
+                pending=sample.pending[name].get(resource, 0),
+                pending_workloads=sample.pending_workloads[name],
+            )
+            for name, used in sorted(sample.used.items())
+            if visible is None or name in visible
+        ],
+    )

@@ -1,0 +1,217 @@
+"""What needs attention, grouped by cause: how many objects it concerns, and what it costs."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from headgate.application.access.redaction import NamespaceScope
+from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import Cooperative
+from headgate.application.queries.attention import SEVERITY_ORDER, Attention, failed_lately
+from headgate.application.queries.capacity_history import amounts_requested
+from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
+from headgate.domain.cluster_state import ClusterState
+from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.recorded_event import kind_and_key
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.message import Message, message
+from headgate.domain.workloads.state import Workload, condition
+from headgate.messages.catalogue import text_of
+
+Severity = Literal["info", "warning", "critical"]
+Unit = Literal["Workload", "Node", "Object"]
+
+
+class Cause(Whole, kw_only=True, frozen=True):
+    """Alerts with one cause. `count` is of objects, of which `items` are the first.
+
+    `gpuSeconds` is what it has cost so far: the GPUs of each object times the seconds since its
+    alert began, or that a failed workload had run. `key` names the cause as long as it lasts.
+    """
+
+    key: str
+    kind: str
+    severity: Severity
+    title: str
+    unit: Unit
+    count: int
+    gpu_seconds: int
+    since: Timestamp | None
+    link: str
+    items: list[Attention]
+
+
+class Causes(Whole, kw_only=True, frozen=True):
+    """The most severe and most costly first."""
+
+    position: Position
+    at: Timestamp
+    causes: list[Cause]
+
+
+class Impact(msgspec.Struct, frozen=True):
+    """Of one alert: since when, how many objects, and the GPU-seconds it has cost."""
+
+    since: Instant | None = None
+    count: int = 1
+    gpu_seconds: int = 0
+
+
+TITLES: Mapping[str, Message] = {
+    "NeverStarts": message("UnschedulableWorkloads"),
+    "WorkloadInactive": message("InactiveWorkloads"),
+    "NotStarted": message("WorkloadsNotStarted"),
+    "EvictionStalled": message("StalledEvictions"),
+    "WorkloadsFailed": message("FailedWorkloads"),
+    "QueueInactive": message("InactiveClusterQueues"),
+    "HeadOfLineBlocking": message("BlockedStrictQueues"),
+    "Configuration": message("ConfigurationWarnings"),
+    "NoExecutorConnected": message("FlavorsWithoutExecutor"),
+    "OrphanedPods": message("ExecutorsWithOrphans"),
+    "Starvation": message("StarvingWorkloads"),
+    "Thrash": message("PreemptionLoops"),
+    "Quarantined": message("SkippedStreams"),
+}
+"""Of causes with several alerts; all other causes have one alert and take its title."""
+MAX_ITEMS = 50
+GPU = "gpu"
+
+
+def gpus_of(amounts: Mapping[str, int]) -> int:
+    """The number of GPUs among amounts, of whatever maker."""
+    return sum(n for name, n in amounts.items() if name.rpartition("/")[2] == GPU)
+
+
+def causes_of(
+    services: ApplicationServices, found: Iterable[Attention], scope: NamespaceScope
+) -> Cooperative[Causes]:
+    """Alerts grouped by cause."""
+    cluster_state, now = services.reader.cluster_state, services.clock.now()
+    lost = yield from _lost_by_failures(cluster_state, now, scope)
+    groups: dict[str, list[tuple[Attention, Impact]]] = {}
+    for one in found:
+        impact = _impact(cluster_state, one, now, lost)
+        groups.setdefault(_key_of(cluster_state, one), []).append((one, impact))
+        yield
+    causes = [_cause(key, members) for key, members in groups.items()]
+    return Causes(
+        position=cluster_state.position,
+        at=timestamp(now),
+        causes=sorted(causes, key=_urgency),
+    )
+
+
+def _urgency(cause: Cause) -> tuple[int, int, int, str]:
+    return (SEVERITY_ORDER[cause.severity], -cause.gpu_seconds, -cause.count, cause.key)
+
+
+def _key_of(cluster_state: ClusterState, one: Attention) -> str:
+    """Alerts of one kind have one cause; silent nodes one for each domain above them."""
+    kind, name = kind_and_key(one.stream) if one.stream else ("", "")
+    if one.kind == "NodeNotReady" and kind == "node":
+        return f"{one.kind}/{_domain_above(cluster_state, name)}"
+    if one.kind in TITLES:
+        return one.kind
+    return f"{one.kind}/{one.stream}"
+
+
+def _domain_above(cluster_state: ClusterState, node: str) -> str:
+    """The name of the lowest topology domain above a node; empty without a topology."""
+    labels = cluster_state.config.nodes[node].labels if _is_node(cluster_state, node) else {}
+    for topology in sorted(cluster_state.config.topologies):
+        levels = cluster_state.config.topologies[topology].spec.levels
+        path = [labels[level] for level in levels if level in labels]
+        if len(path) > 1:
+            return path[-2]
+    return ""
+
+
+def _is_node(cluster_state: ClusterState, node: str) -> bool:
+    return node in cluster_state.config.nodes
+
+
+def _cause(key: str, members: list[tuple[Attention, Impact]]) -> Cause:
+    ordered = sorted(members, key=lambda one: (-one[1].gpu_seconds, one[0].title))
+    first, _ = ordered[0]
+    count = sum(impact.count for _, impact in members)
+    began = [impact.since for _, impact in members if impact.since is not None]
+    return Cause(
+        key=key,
+        kind=first.kind,
+        severity=min((one.severity for one, _ in members), key=SEVERITY_ORDER.__getitem__),
+        title=_title(key, first, count, len(members)),
+        unit=_unit(first),
+        count=count,
+        gpu_seconds=sum(impact.gpu_seconds for _, impact in members),
+        since=timestamp(min(began)) if began else None,
+        link=first.link,
+        items=[one for one, _ in ordered[:MAX_ITEMS]],
+    )
+
+
+def _title(key: str, first: Attention, count: int, alerts: int) -> str:
+    if alerts == 1:
+        return first.title
+    if first.kind == "NodeNotReady":
+        domain = key.partition("/")[2]
+        return text_of(message("NodesNotReady", count=count, domain=domain))
+    found = TITLES.get(first.kind)
+    return text_of(found) if found else first.title
+
+
+def _unit(one: Attention) -> Unit:
+    kind = kind_and_key(one.stream)[0] if one.stream else ""
+    if kind == "workload" or one.kind == "WorkloadsFailed":
+        return "Workload"
+    return "Node" if kind == "node" else "Object"
+
+
+def _impact(
+    cluster_state: ClusterState, one: Attention, at: Instant, lost: Mapping[str, Impact]
+) -> Impact:
+    kind, key = kind_and_key(one.stream) if one.stream else ("", "")
+    if one.kind == "WorkloadsFailed":
+        return lost.get(one.link, Impact())
+    if kind == "node" and _is_node(cluster_state, key):
+        return _of_node(cluster_state.config.nodes[key].spec, at)
+    if kind == "workload" and key in cluster_state.workloads:
+        return _of_workload(cluster_state.workloads[key], at)
+    return Impact()
+
+
+def _of_node(spec: NodeSpec, at: Instant) -> Impact:
+    since = spec.not_ready_since
+    seconds = 0 if since is None else max(0, at - since) // MICROSECONDS_PER_SECOND
+    return Impact(since, 1, gpus_of(spec.allocatable) * seconds)
+
+
+def _of_workload(workload: Workload, at: Instant) -> Impact:
+    admitted = condition(workload, "Admitted")
+    holds = admitted is not None and admitted.status
+    since = admitted.last_transition_at if holds and admitted else workload.created_at
+    seconds = max(0, at - since) // MICROSECONDS_PER_SECOND
+    return Impact(since, 1, gpus_of(amounts_requested(workload)) * seconds)
+
+
+def _lost_by_failures(
+    cluster_state: ClusterState, at: Instant, scope: NamespaceScope
+) -> Cooperative[dict[str, Impact]]:
+    """By the link of the alert of a LocalQueue: what its failed workloads had run."""
+    counts, spent, first = Counter[str](), Counter[str](), dict[str, Instant]()
+    for workload in tuple(cluster_state.workloads.values()):
+        yield
+        if not failed_lately(workload, at) or (
+            scope is not None and workload.namespace not in scope
+        ):
+            continue
+        queue = workload.spec.queue_name
+        link = f"/workloads?phase=Failed&namespace={workload.namespace}&queue={queue}"
+        ended, admitted = workload.finished_at or at, condition(workload, "Admitted")
+        begun = min(ended, admitted.last_transition_at) if admitted else ended
+        counts[link] += 1
+        seconds = (ended - begun) // MICROSECONDS_PER_SECOND
+        spent[link] += gpus_of(amounts_requested(workload)) * seconds
+        first[link] = min(first.get(link, ended), ended)
+    return {link: Impact(first[link], counts[link], spent[link]) for link in counts}

@@ -1,0 +1,75 @@
+"""Use and demand over time, queues in one row each, and alerts by cause."""
+
+from collections.abc import Callable
+
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+
+
+def make_queue(admin: Api, name: str, cpu: str = "3") -> None:
+    admin.post("/v1/resourceflavors", flavor())
+    admin.post("/v1/clusterqueues", cluster_queue(name, cpu=cpu))
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue(name, name))
+
+
+def test_use_and_demand_of_each_queue_are_told_as_of_now(
+    admin: Api, schedule: Callable[[], int]
+) -> None:
+    make_queue(admin, "charted")
+    for name in ("fits", "waits"):
+        admin.post("/v1/namespaces/team-a/workloads", workload(name, queue="charted"))
+    told = admin.caught_up("/v1/usage?resource=cpu&points=4", schedule()).json()
+    last = told["points"][-1]
+    assert last["position"] == told["position"]
+    assert last["nominal"] >= 3_000
+    (of_queue,) = [one for one in last["queues"] if one["clusterQueue"] == "charted"]
+    assert (of_queue["used"], of_queue["pending"]) == (2_000, 2_000)
+    assert of_queue["pendingWorkloads"] == 1
+    assert (told["complete"], told["resources"]) == (True, ["cpu"])
+
+
+def test_a_range_of_the_past_has_the_figures_of_then(
+    admin: Api, schedule: Callable[[], int]
+) -> None:
+    make_queue(admin, "past")
+    first = admin.caught_up("/v1/usage?points=2", schedule()).json()
+    admin.post("/v1/namespaces/team-a/workloads", workload("later", queue="past"))
+    admin.caught_up("/v1/usage?points=2", schedule())
+    then = admin.get(f"/v1/usage?points=2&at={first['position']}").json()
+    assert then["points"][-1]["queues"] == first["points"][-1]["queues"]
+    assert then["points"][-1]["position"] == first["position"]
+
+
+def test_a_stretch_without_length_is_refused(admin: Api) -> None:
+    backwards = "since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z"
+    assert admin.get(f"/v1/usage?{backwards}").json()["errors"][0]["pointer"] == "/since"
+
+
+def test_a_queue_is_one_row_with_its_waits_and_its_oldest_pending_workload(
+    admin: Api, schedule: Callable[[], int]
+) -> None:
+    make_queue(admin, "rowed")
+    for name in ("starts", "stays"):
+        admin.post("/v1/namespaces/team-a/workloads", workload(name, queue="rowed"))
+    told = admin.caught_up("/v1/queues/summary?resource=cpu", schedule()).json()
+    (row,) = [one for one in told["queues"] if one["clusterQueue"] == "rowed"]
+    assert (row["used"], row["nominal"], row["borrowed"]) == (2_000, 3_000, 0)
+    assert (row["pending"], row["pendingWorkloads"], row["waits"]) == (2_000, 1, 1)
+    stays = admin.get("/v1/namespaces/team-a/workloads/stays").json()
+    assert row["oldestPendingAt"][:19] == stays["metadata"]["creationTimestamp"][:19]
+    assert row["waitP50Seconds"] == row["waitP95Seconds"] is not None
+
+
+def test_alerts_of_one_kind_are_one_cause_that_counts_its_workloads(
+    admin: Api, schedule: Callable[[], int]
+) -> None:
+    make_queue(admin, "small", cpu="1")
+    for name in ("large-1", "large-2"):
+        admin.post("/v1/namespaces/team-a/workloads", workload(name, queue="small"))
+    found = admin.caught_up("/v1/attention", schedule()).json()["causes"]
+    (cause,) = [one for one in found if one["kind"] == "NeverStarts"]
+    assert (cause["unit"], cause["severity"]) == ("Workload", "warning")
+    assert cause["title"] == "Unschedulable workloads"
+    links = [item["link"] for item in cause["items"]]
+    assert {"/workloads/team-a/large-1", "/workloads/team-a/large-2"} <= set(links)
+    assert cause["count"] == len(links)
+    assert cause["gpuSeconds"] == 0, "they ask for no GPU"
