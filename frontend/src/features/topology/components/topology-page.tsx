@@ -18,10 +18,14 @@ import { DomainBox } from "./domain-box";
 import { Fits } from "./fits";
 import fits from "./fits.module.css";
 import { Fragmentation } from "./fragmentation";
+import { HeatMapView } from "./heat-map";
 import { HostPanel } from "./host-panel";
 import { Legend } from "./legend";
 import { NearFits } from "./near-fits";
 import styles from "./topology.module.css";
+
+/** More hosts than these are cells on one canvas; fewer are boxes with their figures. */
+const MANY_HOSTS = 192;
 
 export function TopologyPage() {
   const url = useUrl();
@@ -127,6 +131,17 @@ function Map({ map }: { map: TopologyMap }) {
       </div>
       {hosts.length === 0 ? (
         <Empty title="No hosts in this topology">Nodes belong to a topology by the labels of its levels.</Empty>
+      ) : hostsOf(zoomed ? [zoomed] : map.domains).length > MANY_HOSTS ? (
+        <HeatMapView
+          domains={zoomed ? zoomed.children : map.domains}
+          resource={resource}
+          colouring={colouring}
+          legend={legend}
+          opened={url.get("host")}
+          near={near}
+          onZoom={(path) => url.change({ zoom: path.join("/") })}
+          onHost={(host) => url.change({ host }, "replace")}
+        />
       ) : (
         <div className={styles.map}>
           {(zoomed ? [zoomed] : map.domains).map((domain) => (

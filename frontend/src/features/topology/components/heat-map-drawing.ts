@@ -1,0 +1,100 @@
+// Draws the map of hosts on a canvas: color says what, height how much, patterns the state.
+import type { NearFit, TopologyDomain } from "@/lib/api/types";
+
+import type { Cell, HeatMap } from "../model/heat-map";
+import { type Colouring, fillOf, piecesOf } from "../model/map";
+
+export interface MapLook {
+  resource: string;
+  colouring: Colouring;
+  legend: Map<string, number>;
+  opened: string;
+  near: Map<string, NearFit>;
+  /** The index of the cell the keyboard is at. */
+  current: number;
+  isDim: (domain: TopologyDomain) => boolean;
+}
+
+const DIM = 0.25;
+const MARK = 2;
+const SERIES = 8;
+
+/** Draws everything anew; 10,000 cells take some milliseconds. */
+export function drawMap(canvas: HTMLCanvasElement, map: HeatMap, width: number, look: MapLook): void {
+  const scale = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(map.height * scale);
+  const pen = canvas.getContext("2d");
+  if (pen === null) return;
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.clearRect(0, 0, width, map.height);
+  const color = colorsOf(canvas);
+  map.cells.forEach((cell, index) => {
+    pen.globalAlpha = look.isDim(cell.domain) ? DIM : 1;
+    drawCell(pen, cell, map.size, look, color);
+    if (index === look.current || cell.domain.host?.name === look.opened) outline(pen, cell, map.size, color("--ink"));
+  });
+  pen.globalAlpha = 1;
+}
+
+function drawCell(pen: CanvasRenderingContext2D, cell: Cell, size: number, look: MapLook, color: (token: string) => string): void {
+  const { domain, x, y } = cell;
+  pen.fillStyle = color("--surface");
+  pen.fillRect(x, y, size, size);
+  let bottom = y + size;
+  const fill = (share: number, token: string) => {
+    const height = Math.round(share * size);
+    pen.fillStyle = color(token);
+    pen.fillRect(x, bottom - height, size, height);
+    bottom -= height;
+  };
+  fill(fillOf({ ...domain, used: {} }, look.resource), "--idle-solid");
+  for (const { share, series } of piecesOf(domain, look.resource, look.colouring, look.legend)) fill(share, series === 0 ? "--idle-solid" : `--series-${Math.min(series, SERIES)}`);
+  pen.strokeStyle = color("--line-strong");
+  pen.lineWidth = 1;
+  pen.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
+  if (domain.host?.cordoned) lines(pen, cell, size, color("--ink"), false);
+  else if (domain.host && !domain.host.ready) lines(pen, cell, size, color("--bad"), true);
+  if (isNear(domain, look.near)) outline(pen, cell, size, color("--accent"));
+}
+
+/** The host itself or a domain above it comes near to taking the chosen workload. */
+function isNear({ path }: TopologyDomain, near: Map<string, NearFit>): boolean {
+  return near.size > 0 && path.some((_, depth) => near.has(path.slice(0, depth + 1).join("/")));
+}
+
+/** Cordoned hosts have one diagonal, those that are not ready two. */
+function lines(pen: CanvasRenderingContext2D, { x, y }: Cell, size: number, color: string, crossed: boolean): void {
+  pen.strokeStyle = color;
+  pen.lineWidth = size > 6 ? MARK : 1;
+  pen.beginPath();
+  pen.moveTo(x, y + size);
+  pen.lineTo(x + size, y);
+  if (crossed) {
+    pen.moveTo(x, y);
+    pen.lineTo(x + size, y + size);
+  }
+  pen.stroke();
+}
+
+function outline(pen: CanvasRenderingContext2D, { x, y }: Cell, size: number, color: string): void {
+  pen.strokeStyle = color;
+  pen.lineWidth = MARK;
+  pen.strokeRect(x, y, size, size);
+}
+
+/** Color tokens as the canvas understands them, each looked up once. */
+function colorsOf(canvas: HTMLCanvasElement): (token: string) => string {
+  const known = new Map<string, string>();
+  const probe = document.createElement("span");
+  return (token) => {
+    const found = known.get(token);
+    if (found !== undefined) return found;
+    probe.style.color = `var(${token})`;
+    canvas.parentElement?.append(probe);
+    const color = getComputedStyle(probe).color;
+    probe.remove();
+    known.set(token, color);
+    return color;
+  };
+}

@@ -1,0 +1,188 @@
+// Thousands of hosts as cells on a canvas: fill by use, patterns for health, outlines for near fits; searched, zoomed and walked by keyboard.
+import { type KeyboardEvent, type PointerEvent, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { TextField } from "@/components/ui/fields";
+import { PlainTable } from "@/components/ui/plain-table";
+import type { NearFit, TopologyDomain } from "@/lib/api/types";
+import { formatAmount, shortResource } from "@/lib/format/amounts";
+import { useHotkeys } from "@/lib/hooks/use-hotkeys";
+import { useScheme } from "@/lib/hooks/use-scheme";
+
+import { type Label, cellAfter, cellAt, heatMapOf, isSought, matchesOf } from "../model/heat-map";
+import { type Colouring, hostsOf } from "../model/map";
+import { drawMap } from "./heat-map-drawing";
+import styles from "./heat-map.module.css";
+
+export interface HeatMapViewProps {
+  domains: TopologyDomain[];
+  resource: string;
+  colouring: Colouring;
+  legend: Map<string, number>;
+  opened: string;
+  near: Map<string, NearFit>;
+  onZoom: (path: string[]) => void;
+  onHost: (name: string) => void;
+}
+
+const MAX_TABLE_ROWS = 500;
+const KEYS = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"]);
+
+export function HeatMapView(props: HeatMapViewProps) {
+  const { domains, resource, onZoom, onHost } = props;
+  const search = useRef<HTMLInputElement>(null);
+  const [sought, setSought] = useState("");
+  const [asTable, setAsTable] = useState(false);
+  useHotkeys({ "/": () => search.current?.focus() });
+  const found = hostsOf(domains).filter((domain) => isSought(domain, sought));
+  const openFirst = () => {
+    const [first] = matchesOf(found, sought);
+    if (first?.host) onHost(first.host.name);
+    else if (found[0]) onZoom(found[0].path.slice(0, -1));
+  };
+  return (
+    <section className={styles.view} aria-label="Map of hosts">
+      <form
+        className={styles.tools}
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          openFirst();
+        }}
+      >
+        <TextField ref={search} label="Find host or rack" type="search" value={sought} onChange={(event) => setSought(event.target.value)} />
+        <span className={styles.found} role="status">
+          {sought.trim() !== "" && foundWords(found.length)}
+        </span>
+        <Button aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+          {asTable ? "Map" : "Table"}
+        </Button>
+      </form>
+      {asTable ? <HostTable hosts={found} resource={resource} onHost={onHost} /> : <Cells {...props} sought={sought} />}
+    </section>
+  );
+}
+
+/** The width of an element, moving with it. */
+function useWidth(frame: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const box = frame.current;
+    if (box === null) return;
+    const observer = new ResizeObserver(() => setWidth(box.clientWidth));
+    observer.observe(box);
+    return () => observer.disconnect();
+  }, [frame]);
+  return width;
+}
+
+function Cells({ domains, resource, colouring, legend, opened, near, sought, onZoom, onHost }: HeatMapViewProps & { sought: string }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const id = useId();
+  const scheme = useScheme();
+  const width = useWidth(frame);
+  const [current, setCurrent] = useState(-1);
+  const map = useMemo(() => heatMapOf(width > 0 ? domains : [], width, window.innerHeight), [domains, width]);
+  useEffect(() => {
+    if (canvas.current !== null) drawMap(canvas.current, map, width, { resource, colouring, legend, opened, near, current, isDim: (domain) => !isSought(domain, sought) });
+  }, [map, width, resource, colouring, legend, opened, near, current, sought, scheme]);
+  const active = map.cells[current]?.domain;
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (KEYS.has(event.key)) setCurrent(cellAfter(map, current, event.key));
+    else if (event.key === "Enter" && active?.host) onHost(active.host.name);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const onPointerUp = (event: PointerEvent<HTMLElement>) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const index = cellAt(map, event.clientX - box.left, event.clientY - box.top);
+    const host = map.cells[index]?.domain.host;
+    if (!host) return;
+    setCurrent(index);
+    onHost(host.name === opened ? "" : host.name);
+  };
+  return (
+    <div ref={frame} className={styles.frame} style={{ height: map.height }}>
+      <div
+        className={styles.grid}
+        role="grid"
+        tabIndex={0}
+        aria-label={`Hosts by ${shortResource(resource)} in use`}
+        aria-rowcount={map.cells.length}
+        aria-activedescendant={active ? `${id}-cell` : undefined}
+        onKeyDown={onKeyDown}
+        onPointerUp={onPointerUp}
+      >
+        <canvas ref={canvas} className={styles.canvas} aria-hidden="true" />
+        <div role="row" className="visually-hidden">
+          <span role="gridcell" id={`${id}-cell`}>
+            {active ? hostWords(active, resource) : "Arrow keys move by host, Page keys by rack, Home and End by block"}
+          </span>
+        </div>
+      </div>
+      <Labels labels={map.labels} onZoom={onZoom} />
+    </div>
+  );
+}
+
+function Labels({ labels, onZoom }: { labels: Label[]; onZoom: (path: string[]) => void }) {
+  return labels.map((label) => (
+    <button
+      key={label.path.join("/")}
+      type="button"
+      className={styles.label}
+      style={{ left: label.x, top: label.y, maxWidth: label.width }}
+      title={`Show only ${label.words}`}
+      onClick={() => onZoom(label.path)}
+    >
+      {label.words}
+    </button>
+  ));
+}
+
+function HostTable({ hosts, resource, onHost }: { hosts: TopologyDomain[]; resource: string; onHost: (name: string) => void }) {
+  const unit = shortResource(resource);
+  return (
+    <>
+      {hosts.length > MAX_TABLE_ROWS && (
+        <p className={styles.found}>
+          The first {MAX_TABLE_ROWS} of {hosts.length.toLocaleString("en")} hosts; search to see others
+        </p>
+      )}
+      <PlainTable label="Hosts" heads={["Host", "Domain", "State", { words: `${unit} in use`, figure: true }, { words: `${unit} free`, figure: true }]}>
+        {hosts.slice(0, MAX_TABLE_ROWS).map((domain) => (
+          <tr key={domain.path.join("/")}>
+            <th scope="row">
+              <Button look="quiet" onClick={() => domain.host && onHost(domain.host.name)}>
+                {domain.host?.name}
+              </Button>
+            </th>
+            <td>{domain.path.slice(0, -1).join(" / ")}</td>
+            <td>{stateWords(domain)}</td>
+            <td data-figure>{formatAmount(resource, domain.used[resource] ?? 0)}</td>
+            <td data-figure>{formatAmount(resource, domain.free[resource] ?? 0)}</td>
+          </tr>
+        ))}
+      </PlainTable>
+    </>
+  );
+}
+
+function foundWords(count: number): string {
+  return count === 0 ? "No host found" : `${count.toLocaleString("en")} ${count === 1 ? "host" : "hosts"}`;
+}
+
+function stateWords({ host }: TopologyDomain): string {
+  if (host?.cordoned) return "Cordoned";
+  return host?.ready ? "Ready" : "Not ready";
+}
+
+function hostWords(domain: TopologyDomain, resource: string): string {
+  const all = domain.allocatable[resource] ?? 0;
+  const used = (domain.used[resource] ?? 0) + (domain.others[resource] ?? 0);
+  const queues = [...new Set((domain.host?.workloads ?? []).map(({ clusterQueue }) => clusterQueue).filter(Boolean))].join(" and ");
+  const parts = [domain.host?.name, domain.path.at(-2), `${formatAmount(resource, used, all)} of ${formatAmount(resource, all)} ${shortResource(resource)}`, queues, stateWords(domain).toLowerCase()];
+  return parts.filter(Boolean).join(", ");
+}

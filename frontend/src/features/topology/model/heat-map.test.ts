@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+
+import type { TopologyDomain } from "@/lib/api/types";
+
+import { cellAfter, cellAt, heatMapOf, isSought, matchesOf } from "./heat-map";
+
+function domain(path: string[], children: TopologyDomain[] = []): TopologyDomain {
+  const hosts = children.length === 0 ? 1 : children.reduce((sum, child) => sum + child.hosts, 0);
+  const host = children.length === 0 ? { name: path.at(-1) ?? "", ready: true, cordoned: false, taints: [], workloads: [] } : undefined;
+  return { path, hosts, ready: hosts, allocatable: {}, used: {}, others: {}, free: {}, children, ...(host && { host }) };
+}
+
+/** Blocks of racks of hosts, numbered from 1. */
+function cluster(blocks: number, racks: number, hosts: number): TopologyDomain[] {
+  const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+  return numbers(blocks).map((b) =>
+    domain(
+      [`block-${b}`],
+      numbers(racks).map((r) => domain([`block-${b}`, `rack-${b}-${r}`], numbers(hosts).map((h) => domain([`block-${b}`, `rack-${b}-${r}`, `gpu-${b}-${r}-${h}`])))),
+    ),
+  );
+}
+
+test.each([
+  [1440, 900],
+  [1024, 768],
+  [390, 844],
+])("10,000 hosts take at most two heights of a window of %i by %i", (width, height) => {
+  const map = heatMapOf(cluster(20, 25, 20), width - 48, height);
+  expect(map.cells).toHaveLength(10_000);
+  expect(map.height).toBeLessThanOrEqual(2 * height);
+  expect(Math.max(...map.cells.map(({ x }) => x + map.size))).toBeLessThanOrEqual(width - 48);
+  expect(new Set(map.cells.map(({ x, y }) => `${x},${y}`)).size).toBe(10_000);
+});
+
+test("few hosts have large cells, in natural order", () => {
+  const map = heatMapOf(cluster(12, 2, 12), 1200, 900);
+  expect(map.size).toBe(18);
+  expect(map.labels.map(({ words }) => words).slice(0, 3)).toEqual(["block-1", "block-2", "block-3"]);
+  expect(map.cells.slice(8, 11).map(({ domain: { path } }) => path.at(-1))).toEqual(["gpu-1-1-9", "gpu-1-1-10", "gpu-1-1-11"]);
+});
+
+test("each cell is found at its place, and none in a gap between racks", () => {
+  const map = heatMapOf(cluster(2, 3, 4), 600, 900);
+  map.cells.forEach(({ x, y }, index) => expect(cellAt(map, x + 2, y + 2)).toBe(index));
+  const last = map.cells[3];
+  expect(cellAt(map, (last?.x ?? 0) + map.size + 3, (last?.y ?? 0) + 2)).toBe(-1);
+});
+
+test("keys move by host, by rack and by block", () => {
+  const map = heatMapOf(cluster(2, 3, 4), 600, 900);
+  expect(cellAfter(map, -1, "ArrowRight")).toBe(0);
+  expect(cellAfter(map, 0, "ArrowRight")).toBe(1);
+  expect(cellAfter(map, 1, "PageDown")).toBe(4);
+  expect(cellAfter(map, 5, "PageUp")).toBe(0);
+  expect(cellAfter(map, 5, "End")).toBe(12);
+  expect(cellAfter(map, 13, "Home")).toBe(0);
+  expect(cellAfter(map, 23, "PageDown")).toBe(23);
+});
+
+test("a host is found by a part of its name, a rack by its name", () => {
+  const { cells } = heatMapOf(cluster(12, 2, 12), 1200, 900);
+  const hosts = cells.map(({ domain: one }) => one);
+  expect(matchesOf(hosts, "gpu-3-1-1")[0]?.path.at(-1)).toBe("gpu-3-1-1");
+  expect(matchesOf(hosts, "  ")).toEqual([]);
+  expect(cells.filter((cell) => isSought(cell.domain, "rack-2-1"))).toHaveLength(12);
+});

@@ -1,0 +1,155 @@
+// The map of many hosts as small cells: where each stands, which cell is under a point, and the next one by keyboard.
+import type { TopologyDomain } from "@/lib/api/types";
+
+export interface Cell {
+  domain: TopologyDomain;
+  x: number;
+  y: number;
+  /** The index of its rack among all, and of its block. */
+  rack: number;
+  block: number;
+}
+
+export interface Label {
+  words: string;
+  path: string[];
+  x: number;
+  y: number;
+  width: number;
+}
+
+export interface HeatMap {
+  cells: Cell[];
+  labels: Label[];
+  /** The edge of a cell, without the gap beside it. */
+  size: number;
+  height: number;
+}
+
+const SIZES = [18, 14, 11, 8, 6, 5, 4, 3];
+const GAP = 1;
+const RACK_GAP = 6;
+const BLOCK_GAP = 16;
+const LABEL_HEIGHT = 18;
+const MIN_BLOCK_WIDTH = 96;
+
+/** The map in a width, with the largest cells with which it is at most so high; the smallest where none are small enough. */
+export function heatMapOf(domains: TopologyDomain[], width: number, maxHeight: number): HeatMap {
+  let last: HeatMap = { cells: [], labels: [], size: 0, height: 0 };
+  for (const size of SIZES) {
+    last = placed(domains, width, size);
+    if (last.height <= maxHeight) return last;
+  }
+  return last;
+}
+
+function placed(domains: TopologyDomain[], width: number, size: number): HeatMap {
+  const map: HeatMap = { cells: [], labels: [], size, height: 0 };
+  const columns = Math.max(1, Math.min(domains.length, Math.floor((width + BLOCK_GAP) / (blockWidth(domains, size) + BLOCK_GAP))));
+  const columnWidth = (width - (columns - 1) * BLOCK_GAP) / columns;
+  const bottoms = Array.from({ length: columns }, () => 0);
+  let rack = 0;
+  [...domains].sort(byName).forEach((domain, block) => {
+    const column = block % columns;
+    const [x, y] = [column * (columnWidth + BLOCK_GAP), bottoms[column] ?? 0];
+    map.labels.push({ words: domain.path.at(-1) ?? "", path: domain.path, x, y, width: columnWidth });
+    let [at, line] = [x, y + LABEL_HEIGHT];
+    for (const group of racksOf(domain)) {
+      // A rack begins beside the one before where it fits there whole, else on a line of its own.
+      const whole = group.length * (size + GAP);
+      if (at > x && at + whole > x + columnWidth) [at, line] = [x, line + size + GAP];
+      for (const host of group) {
+        if (at + size > x + columnWidth) [at, line] = [x, line + size + GAP];
+        map.cells.push({ domain: host, x: at, y: line, rack, block });
+        at += size + GAP;
+      }
+      at += RACK_GAP;
+      rack += 1;
+    }
+    bottoms[column] = line + size + BLOCK_GAP;
+  });
+  map.height = Math.max(0, ...bottoms);
+  return map;
+}
+
+/** As wide as makes blocks about square, never too narrow for their names. */
+function blockWidth(domains: TopologyDomain[], size: number): number {
+  const most = Math.max(1, ...domains.map(({ hosts }) => hosts));
+  return Math.max(MIN_BLOCK_WIDTH, Math.ceil(Math.sqrt(most * 2)) * (size + GAP));
+}
+
+/** The hosts of a domain by their lowest domain, all in natural order. */
+function racksOf(domain: TopologyDomain): TopologyDomain[][] {
+  const children = [...domain.children].sort(byName);
+  if (domain.host) return [[domain]];
+  const hosts = children.filter((child) => child.host);
+  const racks = children.filter((child) => !child.host).flatMap(racksOf);
+  return hosts.length > 0 ? [hosts, ...racks] : racks;
+}
+
+const natural = new Intl.Collator("en", { numeric: true });
+
+/** By name, block-2 before block-10. */
+function byName(one: TopologyDomain, other: TopologyDomain): number {
+  return natural.compare(one.path.at(-1) ?? "", other.path.at(-1) ?? "");
+}
+
+/** The index of the cell at a point; -1 for the gaps. */
+export function cellAt({ cells, size }: HeatMap, x: number, y: number): number {
+  return cells.findIndex((cell) => x >= cell.x && x < cell.x + size + GAP && y >= cell.y && y < cell.y + size + GAP);
+}
+
+/** The cell that a key leads to: by cell, by rack or by block. */
+export function cellAfter({ cells }: HeatMap, current: number, key: string): number {
+  const from = cells[current];
+  if (from === undefined) return cells.length > 0 ? 0 : -1;
+  const firstWhere = (isWanted: (cell: Cell) => boolean) => {
+    const found = cells.findIndex(isWanted);
+    return found < 0 ? current : found;
+  };
+  switch (key) {
+    case "ArrowRight":
+      return Math.min(cells.length - 1, current + 1);
+    case "ArrowLeft":
+      return Math.max(0, current - 1);
+    case "ArrowDown":
+      return nearestInLine(cells, from, current, 1);
+    case "ArrowUp":
+      return nearestInLine(cells, from, current, -1);
+    case "PageDown":
+      return firstWhere(({ rack }) => rack === from.rack + 1);
+    case "PageUp":
+      return firstWhere(({ rack }) => rack === from.rack - 1);
+    case "End":
+      return firstWhere(({ block }) => block === from.block + 1);
+    case "Home":
+      return firstWhere(({ block }) => block === from.block - 1);
+    default:
+      return current;
+  }
+}
+
+function nearestInLine(cells: Cell[], from: Cell, current: number, direction: 1 | -1): number {
+  let best = current;
+  let least = Infinity;
+  cells.forEach((cell, index) => {
+    const down = (cell.y - from.y) * direction;
+    const distance = down * 2 + Math.abs(cell.x - from.x);
+    if (down > 0 && distance < least) [best, least] = [index, distance];
+  });
+  return best;
+}
+
+/** Hosts with a text in their names, the shortest name first: a whole name comes before longer ones. */
+export function matchesOf(hosts: TopologyDomain[], text: string): TopologyDomain[] {
+  const sought = text.trim().toLowerCase();
+  if (sought === "") return [];
+  const found = hosts.filter(({ host }) => host?.name.toLowerCase().includes(sought));
+  return found.sort((one, other) => (one.host?.name.length ?? 0) - (other.host?.name.length ?? 0) || byName(one, other));
+}
+
+/** Whether a host has a text in its name, or stands in a domain of that name. */
+export function isSought({ path, host }: TopologyDomain, text: string): boolean {
+  const sought = text.trim().toLowerCase();
+  return sought === "" || host?.name.toLowerCase().includes(sought) === true || path.some((name) => name.toLowerCase() === sought);
+}
