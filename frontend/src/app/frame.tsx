@@ -16,6 +16,7 @@ import { PastBar } from "./past-bar";
 import { PersonMenu } from "./person-menu";
 import styles from "./frame.module.css";
 import { ThemeSwitch } from "./theme-switch";
+import { TimeRangePicker } from "./time-range-picker";
 import { useShownMoment } from "./use-shown-moment";
 
 export function Frame() {
@@ -53,6 +54,7 @@ export function Frame() {
           <kbd>Ctrl K</kbd>
         </button>
         <span className={styles.grow} />
+        <TimeRangePicker />
         <Button look="quiet" shape="icon" aria-label="Time travel" hint="Time travel" aria-expanded={past || moment !== ""} onClick={() => setPast(!past)}>
           <HistoryIcon aria-hidden="true" />
         </Button>

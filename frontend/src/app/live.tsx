@@ -10,8 +10,9 @@ import { PresenceWatch, pauseAfter } from "@/lib/live/pace";
 import { shownMoment } from "@/lib/past";
 import { TOPICS, isTouched, topicsOf } from "@/lib/live/topics";
 
-/** Some alerts begin by time alone, such as pods that no executor reports: no event tells of them. */
-const ALERTS_MILLISECONDS = 15_000;
+/** Alerts and charts move with time alone as well, and are too dear to be read after each event. */
+const TIMED_TOPICS = ["alerts", "capacity"];
+const TIMED_MILLISECONDS = 10_000;
 
 export function Live() {
   const client = useQueryClient();
@@ -25,7 +26,7 @@ export function Live() {
     const watch = new PresenceWatch(() => coalescer.reschedule());
     const coalescer = new Coalescer(refresh, (requests) => pauseAfter(requests, watch.presence));
     const stopWatch = watch.start();
-    const alerts = setInterval(() => coalescer.mark(["overview"]), ALERTS_MILLISECONDS);
+    const timed = setInterval(() => coalescer.mark(TIMED_TOPICS), TIMED_MILLISECONDS);
     const stop = new LiveConnection({
       freshness: publishFreshness,
       everything: () => coalescer.mark(TOPICS),
@@ -37,7 +38,7 @@ export function Live() {
     return () => {
       stop();
       stopWatch();
-      clearInterval(alerts);
+      clearInterval(timed);
       coalescer.stop();
     };
   }, [client]);

@@ -6,8 +6,12 @@ type Schemas = components["schemas"];
 export type Fact = Schemas["EventView"];
 export type Histogram = Schemas["Histogram"];
 export type Identity = Schemas["CurrentIdentity"];
-export type Overview = Schemas["Overview"];
-export type Attention = Schemas["Attention"];
+export type Cause = Schemas["Cause"];
+export type Causes = Schemas["Causes"];
+export type SystemStatus = Schemas["SystemView"];
+export type CapacityHistory = Schemas["CapacityHistory"];
+export type CapacityPoint = Schemas["CapacityPoint"];
+export type QueueSummary = Schemas["QueueSummary"];
 
 export type WorkloadObject = Schemas["WorkloadObject"];
 export type Phase = Schemas["WorkloadStatus"]["phase"];

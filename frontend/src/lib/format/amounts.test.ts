@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { byResource, formatAmount, formatAmountOf, formatShare, shareOf, shortResource } from "./amounts";
+import { byResource, formatAmount, formatAmountOf, formatShare, shareOf, shortResource, gpuHours } from "./amounts";
 
 describe("amounts", () => {
   test("cpu is shown in cores, to the millicore while it is small", () => {
@@ -48,4 +48,10 @@ describe("shares", () => {
     expect(formatShare(0.001)).toBe("<1%");
     expect(formatShare(1)).toBe("100%");
   });
+});
+
+test("GPU-hours are whole from ten on", () => {
+  expect(gpuHours(0)).toBe("0 GPU-h");
+  expect(gpuHours(5_400)).toBe("1.5 GPU-h");
+  expect(gpuHours(3_283_200)).toBe("912 GPU-h");
 });

@@ -62,3 +62,11 @@ function formatBytes(bytes: number, beside: number): string {
   }
   return `${decimal.format(bytes / 1024 ** unit)} ${BYTE_UNITS[unit] ?? "B"}`;
 }
+
+const SECONDS_PER_HOUR = 3_600;
+
+/** GPU-seconds as people compare them: "912 GPU-h", "0.4 GPU-h". */
+export function gpuHours(gpuSeconds: number): string {
+  const hours = gpuSeconds / SECONDS_PER_HOUR;
+  return `${hours.toLocaleString("en", { maximumFractionDigits: hours < 10 ? 1 : 0 })} GPU-h`;
+}

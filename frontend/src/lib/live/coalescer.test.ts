@@ -19,7 +19,7 @@ function handTimers() {
       },
     },
     /** Lets time go by, and runs what is due. */
-    async pass(milliseconds: number) {
+    pass: async (milliseconds: number) => {
       now += milliseconds;
       for (const one of waiting.filter(({ at }) => at <= now)) {
         waiting.splice(waiting.indexOf(one), 1);

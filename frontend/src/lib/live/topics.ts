@@ -2,6 +2,8 @@
 
 /** The topics of everything the interface reads. */
 export const TOPICS = [
+  "alerts",
+  "capacity",
   "overview",
   "queues",
   "queue",

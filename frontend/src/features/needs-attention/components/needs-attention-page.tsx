@@ -2,12 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { AttentionList } from "@/components/ui/attention-list";
 import { Button } from "@/components/ui/button";
 import { Card, Page } from "@/components/ui/layout";
 import { Empty, PartialNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
-import { overviewQuery } from "@/lib/api/overview";
+import { causesQuery } from "@/lib/api/attention";
 import type { StuckWorkloads } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
 
@@ -15,6 +14,7 @@ import { stuckWorkloadsQuery } from "../api/stuck-workloads";
 import { FILTER_NAMES, causeWords, filtersIn, keyOf } from "../model/stuck-workloads";
 import { BatchDialog } from "./batch-dialog";
 import { BatchRecord } from "./batch-record";
+import { CauseList } from "./cause-list";
 import { StuckWorkloadPanel } from "./stuck-workload-panel";
 import { StuckWorkloadTable } from "./stuck-workload-table";
 import { type AskedBatch, BulkActionBar } from "./bulk-action-bar";
@@ -27,14 +27,14 @@ export function NeedsAttentionPage() {
   const [selection, setSelection] = useState<Record<string, true>>({});
   const [asked, setAsked] = useState<AskedBatch | null>(null);
   const stuck = useQuery(stuckWorkloadsQuery(filters));
-  const overview = useQuery(overviewQuery);
+  const causes = useQuery(causesQuery);
   const narrowed = FILTER_NAMES.some((name) => filters[name] !== "");
   return (
     <Page title="Needs attention" lead="Alerts, and inactive, retrying and held workloads with the recommended action.">
-      <View query={overview} rows={3}>
-        {({ attention }) => (
-          <Card title="Alerts" aside={attention.length > 0 ? attention.length : undefined}>
-            <AttentionList attention={attention} />
+      <View query={causes} rows={3}>
+        {({ causes: found }) => (
+          <Card title="Alerts" aside={found.length > 0 ? `${found.length} ${found.length === 1 ? "cause" : "causes"}` : undefined}>
+            <CauseList causes={found} />
           </Card>
         )}
       </View>

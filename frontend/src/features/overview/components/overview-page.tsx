@@ -1,70 +1,81 @@
-// The first page: alerts, workloads by phase, and recent events.
+// The first page: figures, use and demand over time, causes of alerts, and queues.
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 
-import { AttentionList } from "@/components/ui/attention-list";
-import { Bars } from "@/components/ui/bars";
-import { EventLine } from "@/components/ui/event-line";
-import { RouterLink } from "@/components/ui/router-link";
-import { Card, Page } from "@/components/ui/layout";
-import { PHASES, PhaseBadge } from "@/components/ui/phase-badge";
-import { Empty, ExamplesLink } from "@/components/ui/states";
-import { View } from "@/components/ui/view";
-import { overviewQuery } from "@/lib/api/overview";
-import type { Overview } from "@/lib/api/types";
+import { SelectField } from "@/components/ui/fields";
+import { Page } from "@/components/ui/layout";
+import { Empty, ExamplesLink, Failed } from "@/components/ui/states";
+import { causesQuery } from "@/lib/api/attention";
+import { byResource, shortResource } from "@/lib/format/amounts";
+import { useTimeRange } from "@/lib/hooks/use-time-range";
 
-import { summaryOf, tilesOf } from "../model/summary";
+import { capacityQuery, queueRowsQuery, rangeMarksQuery } from "../api/capacity";
+import { CapacityCharts } from "./capacity-charts";
+import { CauseSummary } from "./cause-summary";
+import { Figures } from "./figures";
+import { QueueRows } from "./queue-rows";
 import styles from "./overview-page.module.css";
 
+const CHOSEN = "headgate.resource";
+
 export function OverviewPage() {
-  const overview = useQuery(overviewQuery);
+  const [range, choose] = useTimeRange();
+  const [resource, setResource] = useState(() => localStorage.getItem(CHOSEN) ?? "");
+  const capacity = useQuery(capacityQuery(resource, range));
+  const rows = useQuery(queueRowsQuery(resource));
+  const causes = useQuery(causesQuery);
+  const marks = useQuery(rangeMarksQuery(range));
+  const shown = capacity.data?.resource ?? rows.data?.resource ?? resource;
+  const resources = [...(capacity.data?.resources ?? rows.data?.resources ?? [])].sort(byResource);
+  const take = (name: string) => {
+    localStorage.setItem(CHOSEN, name);
+    setResource(name);
+  };
+  const isNew = capacity.data !== undefined && resources.length === 0;
   return (
-    <Page title="Overview" lead={overview.data && summaryOf(overview.data)}>
-      <View query={overview} rows={10}>
-        {(found) => <Body overview={found} />}
-      </View>
+    <Page
+      title="Overview"
+      actions={
+        <SelectField
+          label="Resource"
+          value={shown}
+          options={(resources.length > 0 ? resources : [shown]).map((value) => ({ value, words: shortResource(value) }))}
+          onChange={(event) => take(event.target.value)}
+        />
+      }
+    >
+      <Figures capacity={capacity.data} rows={rows.data} causes={causes.data} resource={shown} />
+      {isNew ? (
+        <FirstSteps />
+      ) : capacity.isError && capacity.data === undefined ? (
+        <Failed error={capacity.error} onRetry={() => void capacity.refetch()} />
+      ) : (
+        <CapacityCharts history={capacity.data} marks={marks.data} range={range} onBrush={choose} />
+      )}
+      <div className={styles.columns}>
+        <CauseSummary query={causes} />
+        <QueueRows query={rows} resource={shown} />
+      </div>
     </Page>
   );
 }
 
-function Body({ overview }: { overview: Overview }) {
-  const admitted = overview.admittedPerMinute.reduce((sum, minute) => sum + minute.count, 0);
+function FirstSteps() {
   return (
-    <>
-      <ul className={styles.tiles} aria-label="Workloads by phase">
-        {tilesOf(overview.counts, PHASES).map(({ phase, count }) => (
-          <li key={phase}>
-            <RouterLink className={styles.tile} to={`/workloads?phase=${phase}`}>
-              <span className={styles.count}>{count.toLocaleString("en")}</span>
-              <PhaseBadge phase={phase} />
-            </RouterLink>
+    <div className={styles.first}>
+      <Empty title="No quota yet">
+        <ol className={styles.steps}>
+          <li>
+            Apply flavors, queues and hosts: <code>headgate apply -f cluster.yaml</code>, as in the <ExamplesLink />
           </li>
-        ))}
-      </ul>
-      <div className={styles.columns}>
-        <div className={styles.stack}>
-          <Card title="Needs attention" aside={overview.attention.length > 0 ? overview.attention.length : undefined}>
-            <AttentionList attention={overview.attention} />
-          </Card>
-          <Card title="Admissions per minute" aside={<span className="number">{admitted} in the last hour</span>} padded>
-            <Bars label="Admissions per minute over the last hour" unit="admitted" bars={overview.admittedPerMinute} />
-          </Card>
-        </div>
-        <Card title="Recent events" aside={<RouterLink to="/events">All events</RouterLink>}>
-          {overview.recent.length === 0 ? (
-            <Empty title="No events yet">
-              <p>
-                Create the first queue with <code>headgate apply -f queues.yaml</code> and one of the <ExamplesLink />.
-              </p>
-            </Empty>
-          ) : (
-            <ul>
-              {overview.recent.map((fact) => (
-                <EventLine key={fact.position} fact={fact} />
-              ))}
-            </ul>
-          )}
-        </Card>
-      </div>
-    </>
+          <li>
+            Start an executor: <code>headgate agent --executor NAME</code>
+          </li>
+          <li>
+            Submit a workload: <code>headgate submit -q QUEUE --gpu 1 -- COMMAND</code>
+          </li>
+        </ol>
+      </Empty>
+    </div>
   );
 }

@@ -281,6 +281,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Use, capacity and pending demand of one resource over time, by ClusterQueue
+         * @description At instants that are multiples of an even distance, and now where there is no end.
+         */
+        get: operations["readCapacityHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clusterqueues/{name}/pendingworkloads": {
         parameters: {
             query?: never;
@@ -313,6 +333,26 @@ export interface paths {
          * @description Kueue's visibility API, with why each one waits.
          */
         get: operations["listPendingWorkloadsOfLocalQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queues/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Each ClusterQueue in one row: use, borrowed, pending demand and waits
+         * @description Of one resource; the first that has quota, GPUs before all others, without a name.
+         */
+        get: operations["readQueueSummary"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1887,6 +1927,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alerts grouped by cause, with how many objects each concerns and what it costs
+         * @description Of everything one may see; the most severe and most costly first.
+         */
+        get: operations["readCauses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/lint": {
         parameters: {
             query?: never;
@@ -3107,6 +3167,77 @@ export interface components {
             expiresAt?: string | null;
             /** @default false */
             force?: boolean;
+        };
+        /** CapacityHistory */
+        CapacityHistory: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            resource: string;
+            resources: string[];
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            dataSince: string | null;
+            complete: boolean;
+            points: components["schemas"]["CapacityPoint"][];
+        };
+        /** CapacityPoint */
+        CapacityPoint: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            nominal: number;
+            offered: number;
+            queues: components["schemas"]["QueueAmounts"][];
+        };
+        /** Cause */
+        Cause: {
+            key: string;
+            kind: string;
+            /** @enum {string} */
+            severity: "info" | "warning" | "critical";
+            title: string;
+            /** @enum {string} */
+            unit: "Workload" | "Node" | "Object";
+            count: number;
+            gpuSeconds: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            since: string | null;
+            link: string;
+            items: components["schemas"]["Attention"][];
+        };
+        /** Causes */
+        Causes: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            causes: components["schemas"]["Cause"][];
         };
         /** ChainLink */
         ChainLink: {
@@ -5362,6 +5493,13 @@ export interface components {
              */
             reason?: string;
         };
+        /** QueueAmounts */
+        QueueAmounts: {
+            clusterQueue: string;
+            used: number;
+            pending: number;
+            pendingWorkloads: number;
+        };
         /** QueueCounts */
         QueueCounts: {
             /** @default 0 */
@@ -5432,6 +5570,42 @@ export interface components {
             localQueue?: number | null;
             cohort?: number | null;
             of: number;
+        };
+        /** QueueRow */
+        QueueRow: {
+            clusterQueue: string;
+            nominal: number;
+            used: number;
+            borrowed: number;
+            lent: number;
+            pending: number;
+            pendingWorkloads: number;
+            waits: number;
+            waitP50Seconds: number | null;
+            waitP95Seconds: number | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            oldestPendingAt: string | null;
+        };
+        /** QueueSummary */
+        QueueSummary: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            resource: string;
+            resources: string[];
+            waits: number;
+            waitP95Seconds: number | null;
+            queues: components["schemas"]["QueueRow"][];
         };
         /** QueueTree */
         QueueTree: {
@@ -8061,6 +8235,53 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    readCapacityHistory: {
+        parameters: {
+            query?: {
+                /** @description Such as `nvidia.com/gpu` or `cpu` */
+                resource?: string;
+                /** @description RFC 3339; a day before `until` without */
+                since?: string | null;
+                /** @description RFC 3339; now without */
+                until?: string | null;
+                /** @description At how many instants to look */
+                points?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One resource over time, oldest first; `resources` are those with quota now, GPUs first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CapacityHistory"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     listPendingWorkloadsOfClusterQueue: {
         parameters: {
             query?: {
@@ -8142,6 +8363,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PendingWorkloadsSummary"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readQueueSummary: {
+        parameters: {
+            query?: {
+                /** @description Such as `nvidia.com/gpu` or `cpu` */
+                resource?: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All ClusterQueues by name, and the waits of all together. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueSummary"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -14199,6 +14461,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Overview"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readCauses: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The most severe and most costly first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Causes"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -1,0 +1,76 @@
+// Chooses the time range of all pages: a preset, a typed length, or two instants.
+import { CalendarClock } from "lucide-react";
+import { Popover } from "radix-ui";
+import { type SubmitEvent, useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { TextField } from "@/components/ui/fields";
+import { useTimeRange } from "@/lib/hooks/use-time-range";
+import { PRESETS, type TimeRange, boundsOf, rangeBetween, rangeWords, secondsOf } from "@/lib/time-range";
+
+import styles from "./time-range-picker.module.css";
+
+export function TimeRangePicker() {
+  const [range, choose] = useTimeRange();
+  const [open, setOpen] = useState(false);
+  const take = (next: TimeRange) => {
+    choose(next);
+    setOpen(false);
+  };
+  return (
+    <Popover.Root open={open} onOpenChange={setOpen}>
+      <Popover.Trigger asChild>
+        <Button className={styles.trigger} aria-label={`Time range: ${rangeWords(range)}`}>
+          <CalendarClock aria-hidden="true" />
+          <span className={styles.words}>{rangeWords(range)}</span>
+        </Button>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content className={styles.panel} align="end" sideOffset={4} aria-label="Time range">
+          <ul className={styles.presets}>
+            {PRESETS.map(({ value, words }) => (
+              <li key={value}>
+                <Button look="quiet" aria-pressed={range.last === value} onClick={() => take({ last: value, from: "", to: "" })}>
+                  {words}
+                </Button>
+              </li>
+            ))}
+          </ul>
+          <Custom range={range} onChoose={take} />
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}
+
+function Custom({ range, onChoose }: { range: TimeRange; onChoose: (range: TimeRange) => void }) {
+  const [[from, to]] = useState(() => boundsOf(range, Date.now()));
+  const [length, setLength] = useState("");
+  const [start, setStart] = useState(localText(from));
+  const [end, setEnd] = useState(localText(to));
+  const isLength = secondsOf(length) !== undefined;
+  const bounds = [Date.parse(start), Date.parse(end)] as const;
+  const isValid = length.trim() === "" ? bounds[0] < bounds[1] : isLength;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!isValid) return;
+    onChoose(isLength ? { last: length.replaceAll(/\s/g, "").toLowerCase(), from: "", to: "" } : rangeBetween(...bounds));
+  };
+  return (
+    <form className={styles.custom} onSubmit={submit}>
+      <TextField label="Length until now" placeholder="90m, 2h, 3d" value={length} onChange={(event) => setLength(event.target.value)} />
+      <TextField label="From" type="datetime-local" step={1} value={start} onChange={(event) => setStart(event.target.value)} />
+      <TextField label="To" type="datetime-local" step={1} value={end} onChange={(event) => setEnd(event.target.value)} />
+      <p className={styles.zone}>Time zone {Intl.DateTimeFormat().resolvedOptions().timeZone}</p>
+      <Button type="submit" refusal={isValid ? undefined : "The range has no length"}>
+        Apply
+      </Button>
+    </form>
+  );
+}
+
+/** What a field of date and time takes: local time without a zone. */
+function localText(at: number): string {
+  const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19);
+}

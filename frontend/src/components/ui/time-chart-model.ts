@@ -1,0 +1,36 @@
+// What a chart over time computes: sums of stacked values, labels of instants, the rows of its table.
+
+const DAY = 86_400;
+
+/** The sum of each series with all before it; what is unknown counts nothing. */
+export function stackedOf(series: (number | null)[][]): number[][] {
+  const sums: number[][] = [];
+  for (const values of series) {
+    const below = sums.at(-1);
+    sums.push(values.map((value, index) => (value ?? 0) + (below?.[index] ?? 0)));
+  }
+  return sums;
+}
+
+/** The label of an instant on an axis: the time of day, or the day where the range is longer than two days. */
+export function clockOf(at: number, [from, to]: readonly [number, number]): string {
+  const instant = new Date(at * 1000);
+  if (to - from > 2 * DAY) return instant.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+  return instant.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+}
+
+/** An instant in a table: day and time of day. */
+export function tableTime(at: number): string {
+  return new Date(at * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+}
+
+/** The indices of at most so many values at equal distances, the last always among them. */
+export function everyNth(values: readonly unknown[], most: number): number[] {
+  const step = Math.max(1, Math.ceil(values.length / most));
+  return values.map((_, index) => index).filter((index) => (values.length - 1 - index) % step === 0);
+}
+
+/** The share of a range at an instant, in percent. */
+export function percentOf([from, to]: readonly [number, number], at: number): number {
+  return to > from ? Math.min(100, Math.max(0, (100 * (at - from)) / (to - from))) : 0;
+}

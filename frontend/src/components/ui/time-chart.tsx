@@ -1,0 +1,197 @@
+// Amounts over time: stacked areas or lines with limits and marks, a crosshair and a brush for pointer and keyboard, and a table instead.
+import { ChartArea, Table } from "lucide-react";
+import { type CSSProperties, type KeyboardEvent, type ReactNode, useId, useState } from "react";
+
+import { Button } from "./button";
+import { PlainTable } from "./plain-table";
+import { RouterLink } from "./router-link";
+import { clockOf, everyNth, percentOf, tableTime } from "./time-chart-model";
+import styles from "./time-chart.module.css";
+import { type ChartLimit, type ChartSeries, TimePlot } from "./time-plot";
+
+export interface ChartMark {
+  /** Seconds since 1970. */
+  at: number;
+  words: string;
+  address: string;
+  kind: "change" | "outage" | "preemption";
+}
+
+export interface TimeChartProps {
+  /** What is shown, as a caption and as the accessible name. */
+  label: string;
+  /** Instants in seconds since 1970, ascending. */
+  times: number[];
+  series: ChartSeries[];
+  stacked?: boolean;
+  limits?: ChartLimit[];
+  marks?: ChartMark[];
+  /** The first and last instant of the axis, in seconds. */
+  range: [number, number];
+  /** Nothing is known before this instant. */
+  dataSince?: number | undefined;
+  format: (value: number) => string;
+  height?: "tall" | "short";
+  onBrush?: (from: number, to: number) => void;
+  children?: ReactNode;
+}
+
+const TABLE_ROWS = 25;
+const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
+const NONE: never[] = [];
+
+export function TimeChart(props: TimeChartProps) {
+  const { label, times, series, limits = NONE, format, height = "tall", children } = props;
+  const [asTable, setAsTable] = useState(false);
+  const id = useId();
+  return (
+    <figure className={styles.chart} data-height={height} aria-labelledby={id}>
+      <figcaption className={styles.head}>
+        <span id={id} className={styles.caption}>
+          {label}
+        </span>
+        {children}
+        <Button look="quiet" aria-pressed={asTable} aria-label={`${label}: ${asTable ? "show chart" : "show table"}`} onClick={() => setAsTable(!asTable)}>
+          {asTable ? <ChartArea aria-hidden="true" /> : <Table aria-hidden="true" />}
+          {asTable ? "Chart" : "Table"}
+        </Button>
+      </figcaption>
+      {asTable ? <ChartTable {...{ label, times, series, limits, format }} /> : <Plot {...props} onTable={() => setAsTable(true)} />}
+    </figure>
+  );
+}
+
+/** The crosshair and the selection of a chart, both moved by keys. */
+function useCrosshair({ times, onBrush, onTable }: Pick<TimeChartProps, "times" | "onBrush"> & { onTable: () => void }) {
+  const [cursor, setCursor] = useState<number | null>(null);
+  const [anchor, setAnchor] = useState<number | null>(null);
+  const shown = cursor ?? times.length - 1;
+  const ends: [number, number] | null = anchor === null ? null : [times[Math.min(anchor, shown)] ?? 0, times[Math.max(anchor, shown)] ?? 0];
+  const move = (step: number, extend: boolean) => {
+    setAnchor(extend ? (anchor ?? shown) : null);
+    setCursor(Math.min(times.length - 1, Math.max(0, shown + step)));
+  };
+  const clear = () => {
+    setAnchor(null);
+    setCursor(null);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = STEPS[event.key];
+    if (step !== undefined) move(step, event.shiftKey);
+    else if (event.key === "Enter" && ends !== null && ends[0] < ends[1]) {
+      clear();
+      onBrush?.(...ends);
+    } else if (event.key === "Escape" && (anchor !== null || cursor !== null)) clear();
+    else if (event.key === "t") onTable();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return { shown, cursor, setCursor, selected: ends, onKeyDown };
+}
+
+function Plot(props: TimeChartProps & { onTable: () => void }) {
+  const { label, times, series, limits = NONE, marks = NONE, range, dataSince, format, stacked = false, onBrush } = props;
+  const { shown, cursor, setCursor, selected, onKeyDown } = useCrosshair(props);
+  const at = times[shown];
+  return (
+    <>
+      <div
+        className={styles.plot}
+        role="slider"
+        tabIndex={0}
+        aria-label={`${label}: time`}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, times.length - 1)}
+        aria-valuenow={Math.max(0, shown)}
+        aria-valuetext={at === undefined ? "No data" : spoken(at, series, limits, shown, format)}
+        onKeyDown={onKeyDown}
+      >
+        <TimePlot {...{ times, series, limits, range, format, stacked, cursor, onBrush }} onCursor={setCursor} />
+        {selected && <span className={styles.selected} style={spanOf(range, ...selected)} />}
+        {dataSince !== undefined && dataSince > range[0] && (
+          <span className={styles.before} style={spanOf(range, range[0], Math.min(dataSince, range[1]))}>
+            no data before {clockOf(dataSince, range)}
+          </span>
+        )}
+      </div>
+      <Marks marks={marks} range={range} />
+      <Legend {...{ series, limits, format, shown, at }} />
+    </>
+  );
+}
+
+type LegendProps = Pick<TimeChartProps, "series" | "format"> & { limits: ChartLimit[]; shown: number; at: number | undefined };
+
+function Legend({ series, limits, format, shown, at }: LegendProps) {
+  return (
+    <ul className={styles.legend}>
+      {[...series].reverse().map((one) => (
+        <li key={one.name}>
+          <span className={styles.swatch} data-hatched={one.hatched || undefined} style={{ "--swatch": `var(${one.color})` } as CSSProperties} aria-hidden="true" />
+          <span className={styles.name}>{one.name}</span>
+          <span className="number">{worded(one.values[shown], format)}</span>
+        </li>
+      ))}
+      {limits.map((limit) => (
+        <li key={limit.name}>
+          <span className={styles.line} data-dashed={limit.dashed || undefined} aria-hidden="true" />
+          <span className={styles.name}>{limit.name}</span>
+          <span className="number">{worded(limit.values[shown], format)}</span>
+        </li>
+      ))}
+      <li className={styles.at}>{at === undefined ? "" : tableTime(at)}</li>
+    </ul>
+  );
+}
+
+function Marks({ marks, range }: { marks: ChartMark[]; range: [number, number] }) {
+  return (
+    <ul className={styles.marks} aria-label="Changes and outages">
+      {marks
+        .filter(({ at }) => at >= range[0] && at <= range[1])
+        .map((mark, index) => (
+          <li key={index} style={{ left: `${percentOf(range, mark.at)}%` }}>
+            <RouterLink to={mark.address} data-kind={mark.kind} aria-label={`${tableTime(mark.at)}: ${mark.words}`} title={`${tableTime(mark.at)}: ${mark.words}`} />
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+function ChartTable({ label, times, series, limits, format }: Pick<TimeChartProps, "label" | "times" | "series" | "format"> & { limits: ChartLimit[] }) {
+  const columns = [...series, ...limits];
+  return (
+    <div className={styles.table}>
+      <PlainTable label={label} heads={["Time", ...columns.map(({ name }) => ({ words: name, figure: true as const }))]}>
+        {everyNth(times, TABLE_ROWS)
+          .reverse()
+          .map((index) => (
+            <tr key={index}>
+              <th scope="row" className="number">
+                {tableTime(times[index] ?? 0)}
+              </th>
+              {columns.map((column) => (
+                <td key={column.name} data-figure>
+                  {worded(column.values[index], format)}
+                </td>
+              ))}
+            </tr>
+          ))}
+      </PlainTable>
+    </div>
+  );
+}
+
+function worded(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? "—" : format(value);
+}
+
+function spoken(at: number, series: ChartSeries[], limits: ChartLimit[], index: number, format: (value: number) => string): string {
+  const parts = [...series, ...limits].map(({ name, values }) => `${name} ${worded(values[index], format)}`);
+  return `${tableTime(at)}: ${parts.join(", ")}`;
+}
+
+function spanOf(range: [number, number], from: number, to: number): CSSProperties {
+  return { "--from": percentOf(range, from), "--to": percentOf(range, to) } as CSSProperties;
+}

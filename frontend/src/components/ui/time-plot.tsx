@@ -1,0 +1,177 @@
+// The canvas of a chart over time: areas or lines drawn by uPlot, in the colors of the interface.
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { useEffect, useEffectEvent, useMemo, useRef } from "react";
+
+import { useScheme } from "@/lib/hooks/use-scheme";
+
+import { clockOf, stackedOf } from "./time-chart-model";
+import styles from "./time-chart.module.css";
+
+export interface ChartSeries {
+  name: string;
+  values: (number | null)[];
+  /** The name of a color token, such as `--queue-1`. */
+  color: string;
+  /** Told apart from the others by hatching as well. */
+  hatched?: boolean;
+}
+
+export interface ChartLimit {
+  name: string;
+  values: (number | null)[];
+  dashed?: boolean;
+}
+
+export interface TimePlotProps {
+  times: number[];
+  series: ChartSeries[];
+  limits: ChartLimit[];
+  stacked: boolean;
+  range: [number, number];
+  format: (value: number) => string;
+  /** The index of the instant under the crosshair. */
+  cursor: number | null;
+  onCursor: (index: number | null) => void;
+  onBrush?: ((from: number, to: number) => void) | undefined;
+}
+
+const AXIS_PIXELS = 60;
+const RIGHT_PIXELS = 12;
+const TICKS_PIXELS = 24;
+const MIN_BRUSH_PIXELS = 4;
+
+export function TimePlot(props: TimePlotProps) {
+  const scheme = useScheme();
+  const { series, limits, stacked } = props;
+  // Made anew only where its parts or colors are others; new values go into the one there is.
+  const shape = [scheme, stacked, ...series.map(({ name, color }) => name + color), ...limits.map(({ name }) => name)].join("|");
+  return <Drawing key={shape} {...props} />;
+}
+
+function Drawing({ times, series, limits, stacked, range, format, cursor, onCursor, onBrush }: TimePlotProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  // The largest sum is drawn first: each area covers the lower part of the one before.
+  const data = useMemo(() => {
+    const areas = stacked ? stackedOf(series.map(({ values }) => values)).reverse() : series.map(({ values }) => values);
+    return [times, ...areas, ...limits.map(({ values }) => values)] as uPlot.AlignedData;
+  }, [times, series, limits, stacked]);
+  const bounds = useEffectEvent(() => range);
+  const words = useEffectEvent((value: number) => format(value));
+  const report = useEffectEvent((index: number | null) => onCursor(index));
+  const brushed = useEffectEvent((from: number, to: number) => onBrush?.(from, to));
+  const make = useEffectEvent((box: HTMLElement) => {
+    const options = optionsOf(box, stacked ? [...series].reverse() : series, limits, stacked, {
+      range: () => bounds(),
+      words: (value) => words(value),
+      onCursor: (index) => report(index),
+      onBrush: onBrush === undefined ? undefined : (from, to) => brushed(from, to),
+    });
+    return new uPlot(options, data, box);
+  });
+  useEffect(() => {
+    const box = frame.current;
+    if (box === null) return;
+    const made = make(box);
+    plot.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: box.clientWidth, height: box.clientHeight }));
+    observer.observe(box);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, []);
+  const [from, to] = range;
+  useEffect(() => {
+    plot.current?.setData(data, false);
+    plot.current?.setScale("x", { min: from, max: to });
+  }, [data, from, to]);
+  useEffect(() => {
+    const chart = plot.current;
+    if (chart === null || cursor === null || chart.cursor.idx === cursor) return;
+    chart.setCursor({ left: chart.valToPos(times[cursor] ?? 0, "x"), top: 0 }, false);
+  }, [cursor, times]);
+  return <div ref={frame} className={styles.canvas} aria-hidden="true" />;
+}
+
+interface Callbacks {
+  range: () => [number, number];
+  words: (value: number) => string;
+  onCursor: (index: number | null) => void;
+  onBrush?: ((from: number, to: number) => void) | undefined;
+}
+
+function optionsOf(box: HTMLElement, series: ChartSeries[], limits: ChartLimit[], stacked: boolean, callbacks: Callbacks): uPlot.Options {
+  const color = colorsOf(box);
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
+  const font = `12px ${getComputedStyle(box).fontFamily}`;
+  const axis = { stroke: color("--ink-soft"), font, grid: { stroke: color("--line"), width: 1 }, ticks: { show: false } };
+  return {
+    width: box.clientWidth,
+    height: box.clientHeight,
+    padding: [8, RIGHT_PIXELS, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: callbacks.onBrush !== undefined, y: false, setScale: false } },
+    scales: {
+      x: { time: true, range: () => callbacks.range() },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
+    },
+    axes: [
+      { ...axis, size: TICKS_PIXELS, gap: 4, values: (_, splits) => splits.map((at) => clockOf(at, callbacks.range())) },
+      { ...axis, size: AXIS_PIXELS, values: (_, splits) => splits.map((value) => callbacks.words(value)) },
+    ],
+    series: [
+      {},
+      ...series.map((one): uPlot.Series => {
+        const fill = color(one.color);
+        return stacked
+          ? { fill: one.hatched ? () => hatchOf(fill, color("--surface")) : fill, stroke: color("--surface"), width: 1, ...(stepped ? { paths: stepped } : {}), points: { show: false } }
+          : { stroke: fill, width: 2, ...(one.hatched ? { dash: [6, 4] } : {}), points: { show: false } };
+      }),
+      ...limits.map(({ dashed }): uPlot.Series => ({ stroke: color("--ink"), width: 1.5, ...(dashed ? { dash: [6, 4] } : {}), ...(stepped ? { paths: stepped } : {}), points: { show: false } })),
+    ],
+    hooks: {
+      setCursor: [(chart) => callbacks.onCursor(chart.cursor.idx ?? null)],
+      setSelect: [
+        (chart) => {
+          if (chart.select.width >= MIN_BRUSH_PIXELS) {
+            callbacks.onBrush?.(chart.posToVal(chart.select.left, "x"), chart.posToVal(chart.select.left + chart.select.width, "x"));
+          }
+          chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        },
+      ],
+    },
+  };
+}
+
+/** Color tokens as the canvas understands them. */
+function colorsOf(box: HTMLElement): (token: string) => string {
+  const probe = document.createElement("span");
+  return (token) => {
+    probe.style.color = `var(${token})`;
+    box.append(probe);
+    const found = getComputedStyle(probe).color;
+    probe.remove();
+    return found;
+  };
+}
+
+function hatchOf(color: string, ground: string): CanvasPattern | string {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 8;
+  const pen = tile.getContext("2d");
+  if (pen === null) return color;
+  pen.fillStyle = color;
+  pen.fillRect(0, 0, 8, 8);
+  pen.strokeStyle = ground;
+  pen.lineWidth = 2;
+  pen.beginPath();
+  for (const shift of [-8, 0, 8]) {
+    pen.moveTo(shift, 8);
+    pen.lineTo(shift + 8, 0);
+  }
+  pen.stroke();
+  return pen.createPattern(tile, "repeat") ?? color;
+}

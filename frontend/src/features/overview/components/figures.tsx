@@ -1,0 +1,64 @@
+// Five figures that answer whether the installation is in order; each leads to the list that makes it up.
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+
+import { RouterLink } from "@/components/ui/router-link";
+import type { CapacityHistory, Causes, QueueSummary } from "@/lib/api/types";
+import { formatAmount, formatShare, gpuHours, shareOf, shortResource } from "@/lib/format/amounts";
+import { formatDuration } from "@/lib/format/times";
+
+import { systemQuery } from "../api/capacity";
+import { nowOf } from "../model/capacity";
+import { schedulingOf, unschedulableOf } from "../model/figures";
+import styles from "./overview-page.module.css";
+
+export interface FiguresProps {
+  capacity: CapacityHistory | undefined;
+  rows: QueueSummary | undefined;
+  causes: Causes | undefined;
+  resource: string;
+}
+
+export function Figures({ capacity, rows, causes, resource }: FiguresProps) {
+  const system = useQuery(systemQuery);
+  const now = capacity && nowOf(capacity);
+  const unit = shortResource(resource);
+  const never = causes && unschedulableOf(causes);
+  const scheduling = system.data && schedulingOf(system.data);
+  const { waitP95Seconds: p95, waits } = rows ?? {};
+  return (
+    <ul className={styles.figures} aria-label="Figures">
+      <Figure title="In use" to="/workloads?phase=Running" value={now && `${formatAmount(resource, now.used, now.capacity)} of ${formatAmount(resource, now.capacity)} ${unit}`}>
+        {now && formatShare(shareOf(now.used, now.capacity))}
+      </Figure>
+      <Figure title="Pending demand" to="/workloads?phase=Pending" value={now && `${formatAmount(resource, now.pending)} ${unit}`}>
+        {now && count(now.pendingWorkloads, "workload")}
+      </Figure>
+      <Figure title="Wait p95" to="/queues" value={rows && (p95 === null || p95 === undefined ? "—" : formatDuration(p95))}>
+        {rows && `of ${count(waits ?? 0, "start")} in 24 h`}
+      </Figure>
+      <Figure title="Unschedulable" to="/needs-attention" value={never && count(never.count, "workload")}>
+        {never && gpuHours(never.gpuSeconds)}
+      </Figure>
+      <Figure title="Scheduling" to="/cycles" value={scheduling?.words}>
+        {scheduling?.detail}
+      </Figure>
+    </ul>
+  );
+}
+
+function Figure({ title, to, value, children }: { title: string; to: string; value: string | undefined; children: ReactNode }) {
+  return (
+    <li>
+      <RouterLink to={to} className={styles.figure}>
+        <span className={styles.title}>{title}</span>
+        <span className={styles.value}>{value ?? "\u00a0"}</span>
+        <span className={styles.detail}>{children ?? "\u00a0"}</span>
+      </RouterLink>
+    </li>
+  );
+}
+
+function count(number: number, noun: string): string {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}

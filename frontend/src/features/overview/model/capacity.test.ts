@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+
+import type { CapacityPoint } from "@/lib/api/types";
+
+import { capacityAt, nowOf, queuesByUse, seriesOf } from "./capacity";
+
+function point(used: Record<string, number>, rest: Partial<CapacityPoint> = {}): CapacityPoint {
+  const queues = Object.entries(used).map(([clusterQueue, amount]) => ({ clusterQueue, used: amount, pending: 2 * amount, pendingWorkloads: 1 }));
+  return { position: 1, at: "2026-11-27T12:00:00Z", nominal: 128, offered: 128, queues, ...rest };
+}
+
+test("the queue that used most comes first", () => {
+  expect(queuesByUse([point({ a: 1, b: 5 }), point({ a: 2, b: 0, c: 3 })])).toEqual(["b", "a", "c"]);
+});
+
+test("six queues have a color of their own, the others are one hatched area", () => {
+  const points = [point({ a: 8, b: 7, c: 6, d: 5, e: 4, f: 3, g: 2, h: 1 })];
+  const series = seriesOf(points);
+  expect(series.map(({ name }) => name)).toEqual(["other", "a", "b", "c", "d", "e", "f"]);
+  expect(series[0]).toMatchObject({ values: [3], hatched: true });
+  expect(new Set(series.map(({ color }) => color)).size).toBe(7);
+});
+
+test("a queue keeps its color when another one uses more", () => {
+  const colorOf = (points: CapacityPoint[]) => seriesOf(points).find(({ name }) => name === "b")?.color;
+  expect(colorOf([point({ a: 1, b: 5 })])).toBe(colorOf([point({ a: 5, b: 1 })]));
+});
+
+test("capacity is what quota and ready hosts both allow", () => {
+  expect(capacityAt(point({}, { offered: 120 }))).toBe(120);
+  expect(capacityAt(point({}, { offered: 0 }))).toBe(128);
+});
+
+test("the figures are those of the newest point", () => {
+  const history = { points: [point({ a: 1 }), point({ a: 3, b: 4 })] } as Parameters<typeof nowOf>[0];
+  expect(nowOf(history)).toEqual({ used: 7, capacity: 128, pending: 14, pendingWorkloads: 2 });
+});

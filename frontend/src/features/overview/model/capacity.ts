@@ -1,0 +1,61 @@
+// The overview's chart and figures from the API's points: the largest queues by name, the rest together.
+import type { CapacityHistory, CapacityPoint } from "@/lib/api/types";
+
+export interface NamedValues {
+  name: string;
+  values: number[];
+  color: string;
+  hatched?: boolean;
+}
+
+const SLOTS = 6;
+const OTHER = "other";
+
+/** Every ClusterQueue of the points, the one that used most in all first; equal ones by name. */
+export function queuesByUse(points: CapacityPoint[]): string[] {
+  const used = new Map<string, number>();
+  for (const { queues } of points) for (const queue of queues) used.set(queue.clusterQueue, (used.get(queue.clusterQueue) ?? 0) + queue.used);
+  return [...used].sort(([one, most], [other, least]) => least - most || one.localeCompare(other)).map(([name]) => name);
+}
+
+/** A color for each of the first six names in alphabetical order, so that a queue keeps its color while the set stays. */
+export function queueColors(names: string[]): Map<string, string> {
+  return new Map([...names].sort().map((name, slot) => [name, `--queue-${slot + 1}`]));
+}
+
+/** Use by ClusterQueue: six by name, the others as one hatched area. */
+export function seriesOf(points: CapacityPoint[], amount: "used" | "pending" = "used"): NamedValues[] {
+  const names = queuesByUse(points);
+  const shown = names.slice(0, SLOTS);
+  const colors = queueColors(shown);
+  const valuesOf = (isMember: (name: string) => boolean) =>
+    points.map(({ queues }) => queues.reduce((sum, queue) => sum + (isMember(queue.clusterQueue) ? queue[amount] : 0), 0));
+  const found: NamedValues[] = shown.map((name) => ({ name, values: valuesOf((one) => one === name), color: colors.get(name) ?? "--idle-solid" }));
+  if (names.length > SLOTS) found.unshift({ name: OTHER, values: valuesOf((one) => !shown.includes(one)), color: "--idle-solid", hatched: true });
+  return found;
+}
+
+export interface Now {
+  used: number;
+  capacity: number;
+  pending: number;
+  pendingWorkloads: number;
+}
+
+/** The newest point in one line; capacity is what quota and ready hosts both allow. */
+export function nowOf({ points }: CapacityHistory): Now {
+  const last = points.at(-1);
+  if (last === undefined) return { used: 0, capacity: 0, pending: 0, pendingWorkloads: 0 };
+  const sum = (of: (queue: CapacityPoint["queues"][number]) => number) => last.queues.reduce((total, queue) => total + of(queue), 0);
+  return {
+    used: sum(({ used }) => used),
+    capacity: capacityAt(last),
+    pending: sum(({ pending }) => pending),
+    pendingWorkloads: sum(({ pendingWorkloads }) => pendingWorkloads),
+  };
+}
+
+/** Hosts that report nothing bound nothing: quota alone does then. */
+export function capacityAt({ nominal, offered }: CapacityPoint): number {
+  return offered > 0 ? Math.min(nominal, offered) : nominal;
+}

@@ -1,0 +1,76 @@
+"""The first page answers in five seconds, and nothing on it moves while the log grows."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from headgate.client.client import HeadgateClient
+from tests.browser.cluster import GPU, LENDER, NAMESPACE, QUEUE, workload
+from tests.browser.screen import Screen
+from tests.processes.programs import wait_until
+
+pytestmark = pytest.mark.browser
+
+MAX_LAYOUT_SHIFT = 0.02
+WATCH_SHIFTS = """
+window.shifts = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+}).observe({type: 'layout-shift', buffered: true});
+"""
+
+
+def admit(client: HeadgateClient, name: str) -> None:
+    """Submit a workload of one GPU, and wait until it has its quota."""
+    client.submit_batch([workload(name)])
+    path = f"/v1/namespaces/{NAMESPACE}/workloads/{name}"
+    wait_until(lambda: client.read(path)["status"]["phase"] == "Starting", f"{name} is admitted")
+
+
+def test_overview_answers_in_five_seconds_and_does_not_shift(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    admit(client, "shown-first")
+    client.submit_batch([workload("never", gpus=99)])
+    wait_until(
+        lambda: any(one["kind"] == "NeverStarts" for one in client.read("/v1/attention")["causes"]),
+        "the alert is there",
+    )
+    screen.page.add_init_script(WATCH_SHIFTS)
+    screen.open("/?last=5m", "Overview")
+    page = screen.page
+    figures = page.get_by_role("list", name="Figures")
+    expect(figures).to_contain_text("1 of 8 GPU")
+    expect(figures).to_contain_text("99 GPU")
+    expect(figures).to_contain_text("1 workload")
+    causes = page.get_by_role("region", name="Needs attention")
+    expect(causes.get_by_role("listitem").first).to_contain_text("never is unschedulable")
+    queues = page.get_by_role("region", name="Queues").first
+    row = queues.get_by_role("row").filter(has=page.get_by_role("link", name=QUEUE, exact=True))
+    expect(row).to_contain_text("1/4")
+    expect(queues.get_by_role("row").filter(has_text=LENDER)).to_contain_text("0/4")
+    # While the log grows every figure stays where it is.
+    for number in range(3):
+        admit(client, f"shown-{number}")
+        expect(row).to_contain_text(f"{number + 2}/4")
+    assert page.evaluate("window.shifts") <= MAX_LAYOUT_SHIFT
+    assert screen.serious_violations() == []
+    _a_chart_has_a_table_and_a_brush(screen, client)
+
+
+def _a_chart_has_a_table_and_a_brush(screen: Screen, client: HeadgateClient) -> None:
+    page = screen.page
+    used = f"In use by ClusterQueue, {GPU.rpartition('/')[2].upper()}"
+    page.get_by_role("button", name=f"{used}: show table").click()
+    table = page.get_by_role("region", name=used)
+    newest = table.get_by_role("row").nth(1)
+    points = client.read("/v1/usage", {"resource": GPU})["points"]
+    told = {one["clusterQueue"]: one["used"] for one in points[-1]["queues"]}
+    expect(newest).to_contain_text(str(told[QUEUE]))
+    page.get_by_role("button", name=f"{used}: show chart").click()
+    chart = page.get_by_role("slider", name=f"{used}: time")
+    chart.focus()
+    for key in ("End", "Shift+ArrowLeft", "Enter"):
+        page.keyboard.press(key)
+    expect(page).to_have_url(re.compile("from=.*to="))
