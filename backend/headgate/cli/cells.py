@@ -279,9 +279,9 @@ _STEP = re.compile(
     r"\.(?P<field>(?:\\.|[^.\[\]\\])+)"
     r"|\[(?P<index>-?\d+|\*)\]"
     r"|\[(?P<quote>['\"])(?P<key>.*?)(?P=quote)\]"
-    r"|\[\?\(@(?P<tested>[^=!]*?)\s*(?P<operator>==|!=)\s*(?P<value>.*?)\)\]"
+    r"|\[\?\(@(?P<tested>[^=!]*)(?P<operator>==|!=)(?P<value>.*?)\)\]"
 )
-_EXPRESSION = re.compile(r"\{(.*?)\}(?![\]'\"])", re.DOTALL)
+_EXPRESSION = re.compile(r"""\{((?:"[^"]*"|'[^']*'|[^{}"'])*+)\}""")
 
 
 def values_at(found: object, path: str) -> list[Any]:
@@ -312,7 +312,7 @@ def _at_step(value: object, step: "re.Match[str]") -> Iterator[Any]:
     elif not isinstance(items, list):
         return
     elif step["tested"] is not None:
-        wanted, is_equal = step["value"].strip("'\""), step["operator"] == "=="
+        wanted, is_equal = step["value"].strip().strip("'\""), step["operator"] == "=="
         for item in items:
             told = [text_of_value(one) for one in values_at(item, step["tested"])]
             if (wanted in told) is is_equal:
