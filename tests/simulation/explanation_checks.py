@@ -14,6 +14,7 @@ from tests.simulation.independent_accounting import (
     GPU,
     Accounting,
     account,
+    emptied,
     empty,
     has_hosts,
     quotas_of,
@@ -146,7 +147,7 @@ def _wrong_room(
     both = views[-1]
     if found.dominant in CAPACITY_REASONS and both.fits(cluster_state, workload):
         yield "by all accounts there is room"
-    if found.is_unschedulable and empty(cluster_state).fits(cluster_state, workload):
+    if found.is_unschedulable and emptied(cluster_state).fits(cluster_state, workload):
         yield "it would start in an empty cluster"
     if found.dominant == "PendingEvaluation":
         if found.reason_message.code == "FitsNow" and not both.fits(cluster_state, workload):
@@ -331,10 +332,13 @@ def _wrong_rack(
 ) -> Iterator[str]:
     if not has_hosts(cluster_state, blocker.flavor):
         yield f"flavor {blocker.flavor} has no hosts"
-    best = {view.best_rack(pod_set) for view in views}
-    if (at_most := empty(cluster_state).best_rack(pod_set)) < pod_set.count:
-        # No eviction would help, and the sentence says how far empty hosts would go.
-        best.add(at_most)
+    if blocker.message.code == "PodsExceedLargestDomain":
+        best = {emptied(cluster_state).best_rack(pod_set)}
+    else:
+        best = {view.best_rack(pod_set) for view in views}
+        if (at_most := empty(cluster_state).best_rack(pod_set)) < pod_set.count:
+            # No eviction would help, and the sentence says how far empty hosts would go.
+            best.add(at_most)
     if blocker.have not in best:
         yield f"the best rack has room for {best}, told {blocker.message}"
 

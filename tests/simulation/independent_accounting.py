@@ -120,8 +120,13 @@ def account(
 
 
 def empty(cluster_state: ClusterState) -> Accounting:
-    """The capacity of an empty installation."""
+    """The capacity of an empty installation, with the nodes that are usable now."""
     return Accounting(free_of(cluster_state, {}), *_hosts(cluster_state))
+
+
+def emptied(cluster_state: ClusterState) -> Accounting:
+    """The same with every node usable: what no verdict of *Unschedulable* may fit (ADR 0036)."""
+    return Accounting(free_of(cluster_state, {}), *_hosts(cluster_state, usable=False))
 
 
 def total(pod_set: PodSet) -> int:
@@ -192,10 +197,12 @@ def _cut(assigned: PodSetAssignment, going: int) -> PodSetAssignment:
     return replace(assigned, count=count, resource_usage=usage, topology_assignment=placed)
 
 
-def _hosts(cluster_state: ClusterState) -> tuple[dict[str, int], dict[str, int], dict[str, str]]:
+def _hosts(
+    cluster_state: ClusterState, *, usable: bool = True
+) -> tuple[dict[str, int], dict[str, int], dict[str, str]]:
     gpus, pods, racks = {}, {}, {}
     for name, node in sorted(cluster_state.config.nodes.items()):
-        if not node.spec.ready or node.spec.unschedulable:
+        if usable and (not node.spec.ready or node.spec.unschedulable):
             continue
         others = node.spec.used_by_others
         gpus[name] = node.spec.allocatable.get(GPU, 0) - others.get(GPU, 0)
