@@ -62,7 +62,7 @@ def test_a_path_leads_to_the_values_that_kubectl_finds(path: str, values: list[o
         ('{range .items[*]}{.metadata.name}{"\\n"}{end}', "a\nb\n"),
         ("name={.items[0].metadata.name};", "name=a;"),
         ("{.items[0].spec.active} {.items[0].spec.sets[0]}", 'true {"name": "x", "count": 2}'),
-        ('{"{"}{.items[?( @.metadata.name == "b" )].metadata.name}{"}"} {', "{b} {"),
+        ('{"{"}{.items[?(@.metadata.name == "b")].metadata.name}{"}"} {', "{b} {"),
         ('{range .items[*]}{range .spec.sets[*]}{.name}{","}{end}{"|"}{end}', "x,y,||"),
     ],
 )
