@@ -30,7 +30,11 @@ from headgate.executor.substrates.agent.run_directory import (
     write,
 )
 from headgate.executor.substrates.slurm.cluster import SlurmCluster
-from headgate.executor.substrates.slurm.command_line import SlurmCommands
+from headgate.executor.substrates.slurm.command_line import (
+    SlurmAway,
+    SlurmCommands,
+    SlurmRefused,
+)
 from headgate.executor.substrates.slurm.jobs import (
     BEGUN,
     ERRORS,
@@ -86,6 +90,27 @@ def test_states_of_a_node(text: str, states: set[str]) -> None:
 )
 def test_generic_resources(text: str, found: list[tuple[str, str, int]]) -> None:
     assert list(gres_of(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "failure"),
+    [
+        ("slurm_load_node error: Connection reset by peer", SlurmAway),
+        ("slurm_load_node error: something that is not known yet", SlurmAway),
+        ("sbatch: error: Batch job submission failed: Connection reset by peer", SlurmAway),
+        ("sbatch: error: Batch job submission failed: Invalid qos specification", SlurmRefused),
+        ("scontrol: fatal: Unable to process configuration file", SlurmRefused),
+    ],
+)
+def test_a_controller_that_is_away_is_told_from_one_that_refuses(
+    tmp_path: Path, text: str, failure: type[Exception]
+) -> None:
+    """A controller that is killed while it answers is asked again, whatever its clients say."""
+    program = tmp_path / "scontrol"
+    program.write_text(f"#!/bin/sh\necho '{text}' >&2\nexit 1\n")
+    program.chmod(0o755)
+    with pytest.raises(failure):
+        SlurmCommands(search_path=f"{tmp_path}:{os.environ['PATH']}").nodes()
 
 
 @pytest.mark.parametrize(

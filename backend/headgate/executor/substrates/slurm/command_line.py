@@ -18,9 +18,13 @@ SEPARATOR = "|"
 AWAY = re.compile(
     r"Unable to contact slurm controller|Connection refused|Connection timed out|Socket timed out"
     r"|Zero Bytes were transmitted|backup controller|Communication connection failure"
-    r"|currently disabled|Transport endpoint|Resource temporarily unavailable|No route to host",
+    r"|currently disabled|Transport endpoint|Resource temporarily unavailable|No route to host"
+    r"|Connection (?:reset|aborted)|Broken pipe|Message (?:receive|send) failure|is unreachable"
+    r"|Communication shutdown failure|Unexpected message|Header lengths|Insane message"
+    r"|slurm_load_(?!topo)\w+ error",
     re.IGNORECASE,
 )
+"""Errors of a controller that is away or ends just now; the last is any of a command that reads."""
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z][\w:/-]*)=")
 
 UNAVAILABLE = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown")
