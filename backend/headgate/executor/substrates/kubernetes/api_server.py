@@ -53,22 +53,17 @@ class Status(msgspec.Struct):
 
 
 class ApiServer:
-    """One API server; the coroutines run in the loop of the thread that `LoopThread` is."""
+    """One API server; the coroutines run in the loop of the thread that `LoopThread` is.
+
+    Streams have connections of their own: a pool with many busy ones keeps none for the next
+    request, and looks at each of them for every request.
+    """
 
     def __init__(self, access: Access) -> None:
         self._access = access
-        transport = httpx.AsyncHTTPTransport(
-            verify=access.tls,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=PARALLEL_REQUESTS),
-            socket_options=_KEEPALIVE,
-        )
-        self._client = httpx.AsyncClient(
-            base_url=access.url,
-            transport=transport,
-            auth=access.auth(),
-            headers={"User-Agent": "headgate-executor", "Accept": JSON},
-            timeout=httpx.Timeout(SECONDS_TO_ANSWER, pool=None),
-        )
+        auth = access.auth()
+        self._client = _client(access, auth)
+        self._streams = _client(access, auth)
         self._places = asyncio.Semaphore(PARALLEL_REQUESTS)
 
     async def get(self, path: str, params: Mapping[str, Any] | None = None) -> bytes:
@@ -84,10 +79,12 @@ class ApiServer:
         content = msgspec.json.encode(body)
         return await self._send("PATCH", path, content=content, media_type=MERGE_PATCH)
 
-    async def delete(self, path: str, options: Object) -> bytes:
-        """Deletes an object; `options` are DeleteOptions."""
+    async def delete(
+        self, path: str, options: Object, params: Mapping[str, Any] | None = None
+    ) -> bytes:
+        """Deletes an object, or those of a collection; `options` are DeleteOptions."""
         body = {"apiVersion": "v1", "kind": "DeleteOptions", **options}
-        return await self._send("DELETE", path, content=msgspec.json.encode(body))
+        return await self._send("DELETE", path, params=params, content=msgspec.json.encode(body))
 
     @contextlib.asynccontextmanager
     async def stream(
@@ -95,7 +92,7 @@ class ApiServer:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Yields what the server sends, until it ends. Raises as requests do."""
         timeout = httpx.Timeout(SECONDS_TO_ANSWER, read=silence_seconds, pool=None)
-        request = self._client.build_request(
+        request = self._streams.build_request(
             "GET",
             path,
             params=dict(params),
@@ -104,7 +101,7 @@ class ApiServer:
             extensions=self._extensions(),
         )
         try:
-            response = await self._client.send(request, stream=True)
+            response = await self._streams.send(request, stream=True)
             try:
                 if response.status_code >= BAD_REQUEST:
                     _raise_refusal(response.status_code, await response.aread())
@@ -117,6 +114,7 @@ class ApiServer:
     async def close(self) -> None:
         """Closes all connections."""
         await self._client.aclose()
+        await self._streams.aclose()
 
     async def _send(
         self,
@@ -147,6 +145,21 @@ class ApiServer:
     def _extensions(self) -> dict[str, Any]:
         name = self._access.server_name
         return {"sni_hostname": name} if name else {}
+
+
+def _client(access: Access, auth: httpx.Auth | None) -> httpx.AsyncClient:
+    transport = httpx.AsyncHTTPTransport(
+        verify=access.tls,
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=PARALLEL_REQUESTS),
+        socket_options=_KEEPALIVE,
+    )
+    return httpx.AsyncClient(
+        base_url=access.url,
+        transport=transport,
+        auth=auth,
+        headers={"User-Agent": "headgate-executor", "Accept": JSON},
+        timeout=httpx.Timeout(SECONDS_TO_ANSWER, pool=None),
+    )
 
 
 def _raise_refusal(code: int, content: bytes) -> None:
