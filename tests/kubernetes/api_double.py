@@ -9,128 +9,32 @@ import contextlib
 import copy
 import json
 import threading
-from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
-from uuid import uuid4
 
+from tests.kubernetes.object_store import (
+    KINDS,
+    Key,
+    Object,
+    ObjectStore,
+    labels_of,
+    merge,
+    now_text,
+    selects,
+)
 from tests.kubernetes.verdict_table import Request, Verdict, VerdictTable
 
 TOKEN = "of-tests"
 TERMINAL = frozenset({"Succeeded", "Failed"})
-KINDS = {
-    "configmaps": ("v1", "ConfigMap"),
-    "jobs": ("batch/v1", "Job"),
-    "jobsets": ("jobset.x-k8s.io/v1alpha2", "JobSet"),
-    "namespaces": ("v1", "Namespace"),
-    "nodes": ("v1", "Node"),
-    "pods": ("v1", "Pod"),
-    "resourcequotas": ("v1", "ResourceQuota"),
-    "serviceaccounts": ("v1", "ServiceAccount"),
-    "selfsubjectaccessreviews": ("authorization.k8s.io/v1", "SelfSubjectAccessReview"),
-    "services": ("v1", "Service"),
-}
 STATUS_TEXT = {
     200: "OK", 201: "Created", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
     404: "Not Found", 409: "Conflict", 410: "Gone", 422: "Unprocessable Entity",
     429: "Too Many Requests", 500: "Internal Server Error", 501: "Not Implemented",
 }  # fmt: skip
 
-Object = dict[str, Any]
-Key = tuple[str, str, str]
-"""Resource, namespace and name."""
 Found = TypeVar("Found")
-
-
-def now_text() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-class ObjectStore:
-    """Objects with versions; every change is an event that watches get."""
-
-    def __init__(self) -> None:
-        self.version = 1
-        self.compacted = 0
-        self.objects: dict[Key, Object] = {}
-        self._bytes: dict[Key, bytes] = {}
-        self._history: list[tuple[int, str, Key, bytes, dict[str, str]]] = []
-        self._waiting: dict[Key | None, list[asyncio.Future[None]]] = defaultdict(list)
-        self.listeners: list[Callable[[str, Key, Object], None]] = []
-
-    def find(self, *key: str) -> Object | None:
-        return self.objects.get((key[0], key[1], key[2]))
-
-    def create(self, resource: str, namespace: str, body: Object) -> Object:
-        made = copy.deepcopy(body)
-        made["apiVersion"], made["kind"] = KINDS[resource]
-        metadata = made.setdefault("metadata", {})
-        if "generateName" in metadata and "name" not in metadata:
-            metadata["name"] = f"{metadata['generateName']}{uuid4().hex[:5]}"
-        metadata |= {"uid": str(uuid4()), "creationTimestamp": now_text()}
-        if namespace:
-            metadata["namespace"] = namespace
-        return self._record("ADDED", (resource, namespace, metadata["name"]), made)
-
-    def change(self, key: Key, change: Callable[[Object], None]) -> Object:
-        made = copy.deepcopy(self.objects[key])
-        change(made)
-        if made == self.objects[key]:
-            return made
-        if is_gone(made):
-            return self.remove(key, made)
-        return self._record("MODIFIED", key, made)
-
-    def remove(self, key: Key, last: Object | None = None) -> Object:
-        found = self._record("DELETED", key, last or copy.deepcopy(self.objects[key]))
-        del self.objects[key], self._bytes[key]
-        return found
-
-    def listed(self, resource: str, selector: str) -> list[bytes]:
-        return [
-            self._bytes[key]
-            for key in sorted(self.objects)
-            if key[0] == resource and selects(selector, labels_of(self.objects[key]))
-        ]
-
-    def compact(self) -> None:
-        """Forgets the history: a watch that has not seen all of it cannot go on."""
-        self.version += 1
-        self.compacted = self.version
-        self._history.clear()
-        self.wake(None)
-
-    def since(self, version: int) -> list[tuple[int, str, Key, bytes, dict[str, str]]]:
-        """The events after a version."""
-        first = bisect_right(self._history, version, key=lambda event: event[0])
-        return self._history[first:]
-
-    async def changed(self, key: Key | None) -> None:
-        """Waits for a change of an object, or of any."""
-        waiting = asyncio.get_running_loop().create_future()
-        self._waiting[key].append(waiting)
-        await waiting
-
-    def wake(self, key: Key | None) -> None:
-        """Ends the waiting for an object, or of those that wait for any."""
-        for waiting in self._waiting.pop(key, []):
-            if not waiting.done():
-                waiting.set_result(None)
-
-    def _record(self, kind: str, key: Key, made: Object) -> Object:
-        self.version += 1
-        made["metadata"]["resourceVersion"] = str(self.version)
-        content = json.dumps(made, separators=(",", ":")).encode()
-        self.objects[key], self._bytes[key] = made, content
-        self._history.append((self.version, kind, key, content, labels_of(made)))
-        for listener in self.listeners:
-            listener(kind, key, made)
-        self.wake(key)
-        self.wake(None)
-        return made
 
 
 class ApiDouble:
@@ -287,6 +191,8 @@ class ApiDouble:
                 return self.store.create(resource, namespace, body)
             case "PATCH":
                 return self.store.change(key, lambda found: merge(found, request.body))
+            case "DELETE" if not key[2]:
+                return self._delete_collection(request, namespace)
             case "DELETE":
                 return self.delete(key, (request.body or {}).get("gracePeriodSeconds"))
             case _ if key[2]:
@@ -316,6 +222,17 @@ class ApiDouble:
             metadata["deletionGracePeriodSeconds"] = grace if before is None else min(before, grace)
 
         return self.store.change(key, change)
+
+    def _delete_collection(self, request: Request, namespace: str) -> Object:
+        resource, selector = resource_of(request), request.query.get("labelSelector", "")
+        found = [
+            key
+            for key, each in self.store.objects.items()
+            if key[:2] == (resource, namespace) and selects(selector, labels_of(each))
+        ]
+        group, kind = KINDS[resource]
+        deleted = [self.delete(key, None) for key in found]
+        return {"apiVersion": group, "kind": f"{kind}List", "metadata": {}, "items": deleted}
 
     def _page(self, request: Request) -> bytes:
         resource, query = resource_of(request), request.query
@@ -396,7 +313,13 @@ class ApiDouble:
             return changed
 
         def changes_template(request: Request, parts: dict[str, str]) -> bool:
-            return bool(template(request)) and not spec(request, parts).get("suspend")
+            before = spec(request, parts).get("template") or {}
+            after = copy.deepcopy(before)
+            merge(after, template(request))
+            return bool(after != before)
+
+        def has_started(request: Request, parts: dict[str, str]) -> bool:
+            return "startTime" in (found(request, parts) or {}).get("status", {})
 
         def is_too_old(request: Request, parts: dict[str, str]) -> bool:
             return 0 < int(request.query.get("resourceVersion") or 0) < self.store.compacted
@@ -459,7 +382,16 @@ class ApiDouble:
             "the patch changes the containers of the template": lambda request, _parts: (
                 "containers" in template(request).get("spec", {})
             ),
-            "the patch changes the template of a job that is not suspended": changes_template,
+            "the patch changes the template of a job that is not suspended": (
+                lambda request, parts: (
+                    changes_template(request, parts) and not spec(request, parts).get("suspend")
+                )
+            ),
+            "the patch changes the template of a job that has not stopped yet": (
+                lambda request, parts: (
+                    changes_template(request, parts) and has_started(request, parts)
+                )
+            ),
             "it exists": lambda request, parts: found(request, parts) is not None,
             "it is missing": lambda request, parts: found(request, parts) is None,
             "it has another uid": has_other_uid,
@@ -494,37 +426,6 @@ class ApiDouble:
 def resource_of(request: Request) -> str:
     parts = [each for each in request.path.split("/") if each in KINDS]
     return parts[-1]
-
-
-def labels_of(found: Object) -> dict[str, str]:
-    labels: dict[str, str] = found["metadata"].get("labels") or {}
-    return labels
-
-
-def selects(selector: str, labels: dict[str, str]) -> bool:
-    for part in filter(None, selector.split(",")):
-        key, equals, value = part.partition("=")
-        if key not in labels or (equals and labels[key] != value):
-            return False
-    return True
-
-
-def merge(found: Object, patch: Object) -> None:
-    """A merge patch (RFC 7386)."""
-    for key, value in patch.items():
-        if value is None:
-            found.pop(key, None)
-        elif isinstance(value, dict):
-            if not isinstance(found.get(key), dict):
-                found[key] = {}
-            merge(found[key], value)
-        else:
-            found[key] = value
-
-
-def is_gone(found: Object) -> bool:
-    metadata = found["metadata"]
-    return metadata.get("deletionGracePeriodSeconds") == 0 and not metadata.get("finalizers")
 
 
 def status_of(code: int, reason: str, message: str) -> Object:

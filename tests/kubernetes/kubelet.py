@@ -12,7 +12,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.kubernetes.api_double import TERMINAL, ApiDouble, Key, Object, now_text
+from tests.kubernetes.api_double import TERMINAL, ApiDouble
+from tests.kubernetes.object_store import Key, Object, now_text
 
 HOSTNAME = "kubernetes.io/hostname"
 EVICTION = "headgate.dev/eviction"

@@ -19,9 +19,10 @@ from headgate.executor.substrate import CannotStart, RunEnd, SessionPlan
 from headgate.executor.substrates.kubernetes.cluster import KubernetesCluster
 from headgate.executor.substrates.kubernetes.pod_manifest import FINALIZER, ManifestRules
 from tests.executors.pods import assignment_of, eventually, key_of, output_of, plan_of
-from tests.kubernetes.api_double import ApiDouble, Object
+from tests.kubernetes.api_double import ApiDouble
 from tests.kubernetes.builders import EXECUTOR, cluster_of, podded
 from tests.kubernetes.kubelet import Cluster
+from tests.kubernetes.object_store import Object
 
 NAME = key_of().name
 EVICTION = Order(id="e1", reason="Preempted")
@@ -299,10 +300,10 @@ def test_hosts_of_a_large_gang_stand_in_a_map_that_goes_with_it(
     executor.until(lambda: api.do(lambda: api.store.find("configmaps", "team-a", group)) is None)
 
 
-def test_each_pod_costs_the_server_three_changes_and_the_reading_of_its_output(
+def test_each_pod_costs_the_server_two_changes_and_the_reading_of_its_output(
     api: ApiDouble, cluster: Cluster, executor: Executor
 ) -> None:
-    """Created, let go by the finalizer, deleted; output that ended early is looked at again."""
+    """Created, and let go by the finalizer; all are deleted by few requests."""
     executor.assign(gang_of(podded(output="a line"), ("host-1",) * 8))
     executor.until(lambda: len(executor.reports("finished")) == 8)
     for index in range(8):
@@ -311,12 +312,49 @@ def test_each_pod_costs_the_server_three_changes_and_the_reading_of_its_output(
     executor.core.take_answers([_accepted(each) for each in executor.core.unanswered(99)])
     executor.until(lambda: cluster.pods() == [])
     pods = "/api/v1/namespaces/{namespace}/pods"
-    changes = {"POST": pods, "PATCH": f"{pods}/{{name}}", "DELETE": f"{pods}/{{name}}"}
-    counted = {verb: api.requests[f"{verb} {path}"] for verb, path in changes.items()}
-    assert counted == {"POST": 8, "PATCH": 8, "DELETE": 8}
+    counted = {each: api.requests[each] for each in (f"POST {pods}", f"PATCH {pods}/{{name}}")}
+    assert counted == {f"POST {pods}": 8, f"PATCH {pods}/{{name}}": 8}
+    assert api.requests[f"DELETE {pods}/{{name}}"] == 0
+    assert 1 <= api.requests[f"DELETE {pods}"] <= 8
     assert api.requests[f"GET {pods}/{{name}}"] == 0
     assert 8 <= api.requests[f"GET {pods}/{{name}}/log"] <= 16
     assert api.requests["POST /api/v1/namespaces/{namespace}/services"] == 1
+
+
+def test_released_pods_are_deleted_together_after_a_while(
+    api: ApiDouble, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Pods of others that carry the label of another executor stay."""
+    executor = Executor(cluster, tmp_path, removal_seconds=0.5)
+    other = {"headgate.dev/executor": "other", "headgate.dev/released": "true"}
+    gate = [{"name": "wait"}]
+    body = {"metadata": {"name": "other", "labels": other}, "spec": {"schedulingGates": gate}}
+    api.do(lambda: api.store.create("pods", "team-a", {**body, "status": {}}))
+    executor.assign(gang_of(podded(), ("host-1", "host-2", "host-1")))
+    executor.until(lambda: len(executor.reports("finished")) == 3)
+    executor.assign()
+    executor.core.take_answers([_accepted(each) for each in executor.core.unanswered(99)])
+    executor.until(lambda: len(cluster.pods()) == 1)
+    executor.close()
+    assert [pod["metadata"]["name"] for pod in cluster.pods()] == ["other"]
+    assert api.requests["DELETE /api/v1/namespaces/{namespace}/pods"] == 1
+
+
+def test_a_pod_that_an_earlier_process_released_is_deleted(
+    api: ApiDouble, cluster: Cluster, tmp_path: Path
+) -> None:
+    first = Executor(cluster, tmp_path, removal_seconds=3600.0)
+    first.assign(assignment_of(podded()))
+    first.end()
+    first.assign()
+    first.core.take_answers([_accepted(each) for each in first.core.unanswered(9)])
+    first.until(lambda: "finalizers" not in pod_of(cluster)["metadata"])
+    first.close()
+    second = Executor(cluster, tmp_path)
+    second.assign()
+    second.until(lambda: cluster.pods() == [])
+    second.close()
+    assert api.requests["PATCH /api/v1/namespaces/{namespace}/pods/{name}"] == 1
 
 
 def test_what_is_created_is_valid_for_kubernetes(
@@ -388,31 +426,6 @@ def test_defaults_of_the_administrator_and_taints_of_the_chosen_node(
 def test_a_template_that_names_its_node_does_not_start(executor: Executor) -> None:
     with pytest.raises(CannotStart, match="nodeName"):
         executor.substrate.start(plan_of(key_of(), podded(nodeName="host-1")))
-
-
-def test_output_comes_from_the_server_while_the_pod_runs(
-    cluster: Cluster, executor: Executor
-) -> None:
-    executor.assign(assignment_of(podded(lasts=True, output="first\nsecond")))
-    executor.until(lambda: bool(executor.reports("ready")))
-    eventually(lambda: output_of(executor.substrate, key_of()) == "first\nsecond\n")
-    key = ("pods", "team-a", NAME)
-    cluster.api.do(lambda: cluster.write(key, "third"))
-    eventually(lambda: executor.substrate.logs(key_of(), "stdout", 13, 99).content == b"third\n")
-
-
-def test_output_that_was_sent_is_not_sent_again_after_a_restart(
-    cluster: Cluster, tmp_path: Path
-) -> None:
-    first = Executor(cluster, tmp_path)
-    first.assign(assignment_of(podded(lasts=True, output="first\nsecond")))
-    first.until(lambda: bool(first.reports("ready")))
-    first.close()
-    second = Executor(cluster, tmp_path)
-    second.substrate.observe()
-    rest = eventually(lambda: second.substrate.logs(key_of(), "stdout", 6, 99).content)
-    second.close()
-    assert rest == b"second\n"
 
 
 def test_a_command_beside_a_pod_is_kubectls(executor: Executor) -> None:

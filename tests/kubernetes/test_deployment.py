@@ -68,6 +68,8 @@ def used() -> set[tuple[str, str, str]]:
         resource = "/".join(names) or ("namespaces" if "namespaces" in parts else parts[-1])
         reads = "watch" if "watch" in row.query else "list"
         verb = VERBS.get(method) or ("get" if "{name}" in path else reads)
+        if verb == "delete" and "{name}" not in path:
+            verb = "deletecollection"
         if resource not in OF_REPLAYS and (resource, verb) not in OF_REPLAYS:
             found.add((group, resource, verb))
     return found

@@ -41,7 +41,7 @@ RIGHTS = tuple(
     (group, name, verb)
     for resource, verbs in (
         ("nodes", "list watch"),
-        ("pods", "create delete get list patch watch"),
+        ("pods", "create delete deletecollection get list patch watch"),
         ("pods/log", "get"),
         ("services", "create delete list"),
         ("configmaps", "create delete"),

@@ -62,7 +62,8 @@ class KubernetesSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     A pod is deleted `notice_seconds` after its eviction file was written, as the kubelet takes a
     moment to bring it. Images may fail to be pulled for `start_seconds`; a node that was not ready
-    for `lost_seconds` is lost; output has `output_seconds` to come after the end of its pod.
+    for `lost_seconds` is lost; output has `output_seconds` to come after the end of its pod. What
+    was reported is deleted once in `removal_seconds`, many pods in one request.
     """
 
     rules: ManifestRules
@@ -72,6 +73,7 @@ class KubernetesSettings(msgspec.Struct, frozen=True, kw_only=True):
     start_seconds: float = 300.0
     lost_seconds: float = 60.0
     output_seconds: float = 10.0
+    removal_seconds: float = 2.0
     nodes_seconds: float = 10.0
 
 
@@ -103,6 +105,7 @@ class KubernetesCluster:
             self._manifest,
             executor=self._executor,
             notice_seconds=settings.notice_seconds,
+            removal_seconds=settings.removal_seconds,
         )
         self.jobs = AdoptedJobs(self._server, self._executor, self._news.set)
         self._collections += self.jobs.collections
@@ -223,8 +226,7 @@ class KubernetesCluster:
 
     def wait(self, seconds: float) -> None:
         """Returns once a pod or node has changed or something is due, or after `seconds`."""
-        due = [stop.delete_at for stop in self._requests.stops.values() if not stop.is_deleted]
-        rest = min(due, default=math.inf) - elapsed_seconds()
+        rest = self._requests.next_due() - elapsed_seconds()
         self._news.wait(min(seconds, rest) if rest > 0 else seconds)
         self._news.clear()
 

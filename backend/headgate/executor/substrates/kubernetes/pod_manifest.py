@@ -24,6 +24,8 @@ WORKLOAD_LABEL = "headgate.dev/workload"
 RUN = "headgate.dev/run"
 EVICTION = "headgate.dev/eviction"
 HOSTS = "headgate.dev/hosts"
+RELEASED_LABEL = "headgate.dev/released"
+"""Of pods that have ended and were reported: they are deleted, many in one request."""
 FINALIZER = "headgate.dev/exit-code"
 """Keeps a pod that was deleted until its end was reported."""
 

@@ -36,6 +36,7 @@ from headgate.executor.substrates.kubernetes.pod_manifest import (
     EVICTION,
     FINALIZER,
     HOSTS,
+    RELEASED_LABEL,
     group_of,
     hosts_map_of,
     is_gang,
@@ -97,6 +98,7 @@ class PodRequests:
         *,
         executor: str,
         notice_seconds: float,
+        removal_seconds: float,
     ) -> None:
         self._server = server
         self._store = store
@@ -104,6 +106,7 @@ class PodRequests:
         self._manifest = manifest
         self._executor = executor
         self._notice_seconds = notice_seconds
+        self._removal_seconds = removal_seconds
         self._groups: dict[tuple[str, str], bool] = {}
         self._has_listed_groups = False
         self.looks_for_groups = True
@@ -112,7 +115,9 @@ class PodRequests:
         self.local: dict[str, ObservedRun] = {}
         self.stops: dict[str, Stop] = {}
         self.forgotten: dict[str, RunKey] = {}
-        self._removed: set[str] = set()
+        self._released: set[str] = set()
+        self._to_empty: set[str] = set()
+        self._empty_at = math.inf
 
     def is_needed(self) -> bool:
         """Whether there is anything to ask for now."""
@@ -120,19 +125,24 @@ class PodRequests:
         return bool(
             self.pending
             or self.uncertain
-            or self._to_remove()
+            or self._to_release()
             or self.looks_for_groups
-            or any(stop.is_due(now) for stop in self.stops.values())
+            or self.next_due() <= now
         )
 
-    def _to_remove(self) -> set[str]:
-        return self.forgotten.keys() - self._removed
+    def next_due(self) -> float:
+        """Returns when something is to be asked for, infinity if nothing is known yet."""
+        stops = [stop.delete_at for stop in self.stops.values() if not stop.is_deleted]
+        return min([self._empty_at, *stops])
+
+    def _to_release(self) -> set[str]:
+        return self.forgotten.keys() - self._released
 
     def drop(self, name: str) -> None:
         """Forgets what was to be done with a pod that is gone."""
         self.stops.pop(name, None)
         self.forgotten.pop(name, None)
-        self._removed.discard(name)
+        self._released.discard(name)
         self.looks_for_groups = True
 
     async def send(self) -> bool:
@@ -145,8 +155,11 @@ class PodRequests:
         answers += await asyncio.gather(
             *(self._create(plan) for plan in plans.values()),
             *(self._stop(stop) for stop in self.stops.values() if stop.is_due(now)),
-            *(self._remove(self.forgotten[name]) for name in sorted(self._to_remove())),
+            *(self._release(self.forgotten[name]) for name in sorted(self._to_release())),
         )
+        if self._empty_at <= elapsed_seconds():
+            emptied = sorted(self._to_empty)
+            answers += await asyncio.gather(*(self._delete_released(each) for each in emptied))
         if self.looks_for_groups:
             answers.append(await self._remove_groups())
         return all(answers)
@@ -242,28 +255,46 @@ class PodRequests:
             options["gracePeriodSeconds"] = grace_seconds
         await self._server.delete(path_of(key), options)
 
-    async def _remove(self, key: RunKey) -> bool:
-        """Lets an ended pod go: without our finalizer, and deleted."""
+    async def _release(self, key: RunKey) -> bool:
+        """Lets an ended pod go: without our finalizer, and to be deleted with others."""
         pod = self._pods.get(key.name)
         if pod is None:
-            self._removed.add(key.name)
+            self._released.add(key.name)
             return True
         others = [each for each in pod.metadata.finalizers if each != FINALIZER]
+        is_deleted = pod.metadata.deletion_timestamp is not None
+        is_released = is_deleted or RELEASED_LABEL in pod.metadata.labels
+        metadata: Object = {} if is_released else {"labels": {RELEASED_LABEL: "true"}}
+        if FINALIZER in pod.metadata.finalizers:
+            metadata["finalizers"] = others or None
+            if others:  # of other writers: only as they were read
+                metadata["resourceVersion"] = pod.metadata.resource_version
         try:
-            if FINALIZER in pod.metadata.finalizers:
-                metadata: Object = {"finalizers": others or None}
-                if others:  # of other writers: only as they were read
-                    metadata["resourceVersion"] = pod.metadata.resource_version
+            if metadata:
                 await self._server.patch(path_of(key), {"metadata": metadata})
                 pod.metadata.finalizers = others
-            if pod.metadata.deletion_timestamp is None:
-                await self._delete(key, pod, None)
         except ServerAway:
             return False
         except Refused as refusal:
             if refusal.status != NOT_FOUND:
                 return False
-        self._removed.add(key.name)
+        self._released.add(key.name)
+        if not is_deleted:
+            self._to_empty.add(namespace_of(key))
+            self._empty_at = min(self._empty_at, elapsed_seconds() + self._removal_seconds)
+        return True
+
+    async def _delete_released(self, namespace: str) -> bool:
+        """Deletes the pods of a namespace that were let go, in one request."""
+        selector = f"{EXECUTOR_LABEL}={self._executor},{RELEASED_LABEL}=true"
+        path = f"/api/v1/namespaces/{namespace}/pods"
+        try:
+            await self._server.delete(path, {}, {"labelSelector": selector})
+        except (ServerAway, Refused):
+            return False
+        self._to_empty.discard(namespace)
+        if not self._to_empty:
+            self._empty_at = math.inf
         return True
 
     async def _create_group(self, plan: PodPlan) -> bool:
