@@ -41,7 +41,7 @@ from headgate.executor.substrates.kubernetes.objects import (
     start_failure,
     use_of,
 )
-from headgate.executor.substrates.kubernetes.pod_logs import PodLogs
+from headgate.executor.substrates.kubernetes.pod_logs import MAX_STREAMS, PodLogs
 from headgate.executor.substrates.kubernetes.pod_manifest import (
     EVICTION,
     KeptRun,
@@ -63,7 +63,8 @@ class KubernetesSettings(msgspec.Struct, frozen=True, kw_only=True):
     A pod is deleted `notice_seconds` after its eviction file was written, as the kubelet takes a
     moment to bring it. Images may fail to be pulled for `start_seconds`; a node that was not ready
     for `lost_seconds` is lost; output has `output_seconds` to come after the end of its pod. What
-    was reported is deleted once in `removal_seconds`, many pods in one request.
+    was reported is deleted once in `removal_seconds`, many pods in one request. Output of
+    `followed_pods` is streamed, that of others read now and then.
     """
 
     rules: ManifestRules
@@ -74,6 +75,7 @@ class KubernetesSettings(msgspec.Struct, frozen=True, kw_only=True):
     lost_seconds: float = 60.0
     output_seconds: float = 10.0
     removal_seconds: float = 2.0
+    followed_pods: int = MAX_STREAMS
     nodes_seconds: float = 10.0
 
 
@@ -86,7 +88,9 @@ class KubernetesCluster:
         self._news = threading.Event()
         self._thread = LoopThread()
         self._server = ApiServer(access)
-        self._logs = PodLogs(self._server, self._thread, settings.output_seconds)
+        self._logs = PodLogs(
+            self._server, self._thread, settings.output_seconds, settings.followed_pods
+        )
         self.pods: Store[Pod | OtherPod] = Store(self._convert_pod, self._news.set)
         self._nodes: Store[Node] = Store(_convert_node, self._news.set)
         self._collections: list[Collection[Any]] = [
@@ -278,8 +282,8 @@ class KubernetesCluster:
             if pod is not None and pod.started_at is not None:
                 path = f"/api/v1/namespaces/{pod.metadata.namespace}/pods/{pod.metadata.name}"
                 self._logs.begin(name, path, pod.spec.containers[0].name)
-            if run.state == "Ended":
-                self._logs.note_end(name)
+            if run.end is not None:
+                self._logs.note_end(name, run.end.finished_at)
         return found
 
     def _observation(self, pod: Pod, kept: KeptRun) -> ObservedRun:
@@ -298,8 +302,9 @@ class KubernetesCluster:
             self._note_waiting(pod, key)
             return found
         self._waits_since.pop(name, None)
-        self._logs.note_end(name)
-        return msgspec.structs.replace(found, state="Ended", end=self._end(pod))
+        end = self._end(pod)
+        self._logs.note_end(name, end.finished_at)
+        return msgspec.structs.replace(found, state="Ended", end=end)
 
     def _end(self, pod: Pod) -> RunEnd:
         """Returns how a pod ended; one that was deleted by an order has stopped."""

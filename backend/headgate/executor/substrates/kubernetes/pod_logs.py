@@ -12,7 +12,8 @@ from datetime import datetime
 
 import msgspec
 
-from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, wall_clock
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.executor.substrate import OutputChunk
 from headgate.executor.substrates.kubernetes.api_server import (
     BAD_REQUEST,
@@ -25,15 +26,22 @@ from headgate.executor.substrates.kubernetes.api_server import (
 
 MAX_KEPT_BYTES = 256 << 10
 MAX_STREAMS = 1_000
-PAUSE_SECONDS = 1.0
-FIRST_PAUSE_SECONDS = 0.05
+"""So many pods are followed at once; output of others is read every `POLL_SECONDS`."""
+MAX_READS = 32
+POLL_SECONDS = 5.0
+"""Also the time in which the end of a pod is told whose output has ended."""
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.2, 30.0
+MAX_PAUSE_AT_END_SECONDS = 2.0
+TAKE_SECONDS = 0.05
+WAIT_SECONDS = 1.0
 MAX_TIMESTAMP = 40
 
 
 class _Output(msgspec.Struct, kw_only=True):
     """Output of one pod from `start` on; `skip` bytes were taken by an earlier process.
 
-    `at` is the time of the last line, and `lines` how many lines of that time have come.
+    `at` is the time of the last line, and `lines` how many lines of that time have come. `is_over`
+    is set once the pod has ended or is forgotten.
     """
 
     path: str
@@ -46,18 +54,37 @@ class _Output(msgspec.Struct, kw_only=True):
     is_line_open: bool = False
     is_done: bool = False
     ended_at: float | None = None
+    finished_at: Instant = 0
+    streamed_until: Instant = 0
+    is_over: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the stream ended after its container, and so with the last of its output.
+
+        A stream that breaks behind the API server ends as any other. Times of ends are cut to
+        seconds.
+        """
+        return 0 < self.finished_at + MICROSECONDS_PER_SECOND <= self.streamed_until
 
 
 class PodLogs:
     """Streams of output; runs are begun and read by name, from any thread."""
 
-    def __init__(self, server: ApiServer, thread: LoopThread, seconds_to_come: float) -> None:
+    def __init__(
+        self,
+        server: ApiServer,
+        thread: LoopThread,
+        seconds_to_come: float,
+        max_streams: int = MAX_STREAMS,
+    ) -> None:
         self._server = server
         self._thread = thread
         self._seconds_to_come = seconds_to_come
         self._lock = threading.Condition()
         self._outputs: dict[str, _Output] = {}
-        self._places = asyncio.Semaphore(MAX_STREAMS)
+        self._streams = asyncio.Semaphore(max_streams)
+        self._reads = asyncio.Semaphore(MAX_READS)
 
     def begin(self, name: str, path: str, container: str) -> None:
         """Begins to read the output of a container that has started."""
@@ -67,12 +94,13 @@ class PodLogs:
             self._outputs[name] = output = _Output(path=f"{path}/log", container=container)
         self._thread.spawn(self._follow(output))
 
-    def note_end(self, name: str) -> None:
-        """Notes that the container has ended, so that there is no more than what is there."""
+    def note_end(self, name: str, finished_at: Instant) -> None:
+        """Notes when the container has ended, so that there is no more than what is there."""
         with self._lock:
             output = self._outputs.get(name)
             if output is not None and output.ended_at is None:
-                output.ended_at = elapsed_seconds()
+                output.ended_at, output.finished_at = elapsed_seconds(), finished_at
+                self._thread.loop.call_soon_threadsafe(output.is_over.set)
 
     def read(self, name: str, offset: int, limit: int) -> OutputChunk:
         """Returns output from an offset; what lies before it was taken and is not kept.
@@ -91,7 +119,7 @@ class PodLogs:
                 del output.content[: offset - output.start]
                 output.start = offset
             while not output.content and self._may_come(output):
-                self._lock.wait(PAUSE_SECONDS)
+                self._lock.wait(WAIT_SECONDS)
             return OutputChunk(offset=output.start, content=bytes(output.content[:limit]))
 
     def forget(self, name: str) -> None:
@@ -100,6 +128,7 @@ class PodLogs:
             output = self._outputs.pop(name, None)
             if output is not None:
                 output.is_done = True
+                self._thread.loop.call_soon_threadsafe(output.is_over.set)
                 self._lock.notify_all()
 
     def _may_come(self, output: _Output) -> bool:
@@ -108,26 +137,39 @@ class PodLogs:
         return elapsed_seconds() - output.ended_at < self._seconds_to_come
 
     async def _follow(self, output: _Output) -> None:
-        """Reads until the container has ended and the stream with it."""
+        """Reads until the container has ended, and once more then if the stream may have broken."""
         pause = FIRST_PAUSE_SECONDS
         while not output.is_done:
             had_ended = output.ended_at is not None
-            try:
-                async with self._places:
-                    await self._read_stream(output, follows=not had_ended)
-                is_over = True
-            except ServerAway:
-                is_over = False
-            except Refused as refusal:
-                # 400: the container has not started, or never will once it has ended.
-                is_over = refusal.status in {BAD_REQUEST, NOT_FOUND}
-            if is_over and had_ended:
+            follows = not had_ended and not self._streams.locked()
+            if not (had_ended or follows):
+                if not await _ends_within(output, POLL_SECONDS):
+                    await self._read(output, follows=False)
+                continue
+            is_read = (had_ended and output.is_whole) or await self._read(output, follows=follows)
+            if is_read and had_ended:
                 with self._lock:
                     output.is_done = True
                     self._lock.notify_all()
-                return
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, PAUSE_SECONDS)
+            elif had_ended:
+                await asyncio.sleep(min(pause, MAX_PAUSE_AT_END_SECONDS))
+            else:
+                await _ends_within(output, POLL_SECONDS if is_read else pause)
+            pause = FIRST_PAUSE_SECONDS if is_read else min(2 * pause, MAX_PAUSE_SECONDS)
+
+    async def _read(self, output: _Output, *, follows: bool) -> bool:
+        """Reads what there is, and what comes where it follows; False where it has to try again."""
+        output.streamed_until = 0
+        try:
+            async with self._streams if follows else self._reads:
+                await self._read_stream(output, follows=follows)
+        except ServerAway:
+            return False
+        except Refused as refusal:
+            # 400: the container has not started, or never will once it has ended.
+            return refusal.status in {BAD_REQUEST, NOT_FOUND}
+        output.streamed_until = wall_clock() if follows else 0
+        return True
 
     async def _read_stream(self, output: _Output, *, follows: bool) -> None:
         params = {"container": output.container, "timestamps": "true"}
@@ -144,7 +186,7 @@ class PodLogs:
     async def _until_taken(self, output: _Output) -> None:
         """Waits where much is kept: other threads take it, or forget the pod."""
         while len(output.content) >= MAX_KEPT_BYTES and not output.is_done:  # noqa: ASYNC110
-            await asyncio.sleep(FIRST_PAUSE_SECONDS)
+            await asyncio.sleep(TAKE_SECONDS)
 
     def _take(self, output: _Output, line: bytes, *, is_whole: bool, seen: int) -> int:
         """Takes a line or the rest of one, unless it came before; `seen` of its time came."""
@@ -169,6 +211,13 @@ class PodLogs:
             output.content += text[skipped:]
             self._lock.notify_all()
         return 0
+
+
+async def _ends_within(output: _Output, seconds: float) -> bool:
+    """Waits so long; returns whether the pod has ended or is forgotten."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(output.is_over.wait(), seconds)
+    return output.is_over.is_set()
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, bool]]:
