@@ -8,15 +8,16 @@ import msgspec
 import pytest
 
 from headgate.domain.values.capabilities import JOB, lacking_capabilities
-from headgate.executor.assignments import AssignedPod, Assignment, Order
+from headgate.executor.assignments import AssignedPod, AssignedPodSet, Assignment, Order
 from headgate.executor.substrates.kubernetes.job_manifests import Job, manifest_of, start_patch
 from tests.executors.pods import assignment_of, eventually, key_of
 from tests.kubernetes.api_double import ApiDouble
 from tests.kubernetes.builders import EXECUTOR, podded
-from tests.kubernetes.job_controller import JobController
+from tests.kubernetes.job_controller import JOBSET, JobController, JobSetController
 from tests.kubernetes.kubelet import Cluster
 from tests.kubernetes.test_cluster import Executor
 
+INDEX = "batch.kubernetes.io/job-completion-index"
 MANAGED = {"headgate.dev/managed": "true"}
 
 
@@ -165,6 +166,98 @@ def test_a_deleted_job_ends_its_run_and_is_withdrawn(
     (report,) = executor.reports("finished")
     assert report.reason == "Error"
     assert executor.substrate.jobs.to_withdraw() == ["team-a/train"]
+
+
+def test_pods_of_a_job_set_run_where_their_global_index_is_placed(
+    api: ApiDouble, jobs: JobController, cluster: Cluster, tmp_path: Path
+) -> None:
+    """JobSet numbers its Jobs over all replicated Jobs, and each Job its pods."""
+    controller = JobSetController(api)
+    executor = Executor(cluster, tmp_path)
+    of_worker = {"parallelism": 2, "completions": 2, "template": podded()}
+    controller.create(
+        "train",
+        driver={"template": {"spec": {"template": podded()}}},
+        worker={"replicas": 2, "template": {"spec": of_worker}},
+    )
+    manifest = submitted(executor)
+    nodes = ("host-1", "host-2", "host-1", "host-1", "host-2")
+    pods = [
+        AssignedPod(index=rank - min(rank, 1), rank=rank, run=1, node=node)
+        for rank, node in enumerate(nodes)
+    ]
+    given = assignment_of({}, pods=len(nodes), hosts=nodes)
+    templates = [
+        each["template"]["spec"]["template"] for each in manifest["spec"]["replicatedJobs"]
+    ]
+    pod_sets = tuple(
+        AssignedPodSet(name=name, template=template, pods=tuple(part))
+        for name, template, part in zip(
+            ("driver", "worker"), templates, (pods[:1], pods[1:]), strict=True
+        )
+    )
+    executor.assign(msgspec.structs.replace(given, pod_sets=pod_sets))
+    executor.until(lambda: len(executor.reports("finished")) == 5)
+    executor.close()
+    labels = [pod["metadata"]["labels"] for pod in cluster.pods()]
+    by_index = sorted(
+        (int(each[f"{JOBSET}/job-global-index"]), int(each[INDEX]), each["headgate.dev/rank"])
+        for each in labels
+    )
+    assert by_index == [(0, 0, "0"), (1, 0, "1"), (1, 1, "2"), (2, 0, "3"), (2, 1, "4")]
+    ran = {
+        pod["metadata"]["labels"]["headgate.dev/rank"]: pod["spec"]["nodeName"]
+        for pod in cluster.pods()
+    }
+    assert ran == {str(rank): node for rank, node in enumerate(nodes)}
+    job_set = api.do(lambda: api.store.find("jobsets", "team-a", "train"))
+    assert job_set is not None
+    assert job_set["status"]["conditions"][0]["type"] == "Completed"
+
+
+def test_replicas_with_more_completions_than_run_at_a_time_do_not_start(
+    api: ApiDouble, jobs: JobController, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Their workload has no pods for the completions that come later."""
+    controller = JobSetController(api)
+    executor = Executor(cluster, tmp_path)
+    spec = {"parallelism": 1, "completions": 2, "template": podded()}
+    controller.create("train", worker={"replicas": 2, "template": {"spec": spec}})
+    manifest = submitted(executor)
+    template = manifest["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    executor.assign(assignment_of(template))
+    report = executor.end()
+    executor.close()
+    assert report.reason == "StartFailed"
+    assert "more completions than parallelism" in report.message
+
+
+def test_a_job_that_kubernetes_refuses_to_start_fails_with_its_words(
+    jobs: JobController, cluster: Cluster, executor: Executor
+) -> None:
+    jobs.create("train", template=podded())
+    given = admitted(submitted(executor), ("host-1",))
+    started = {"startTime": "2020-01-01T00:00:00Z"}
+    cluster.change(("jobs", "team-a", "train"), lambda found: found.update(status=started))
+    executor.assign(given)
+    report = executor.end()
+    assert report.reason == "StartFailed"
+    assert "a job that has not stopped yet" in report.message
+    assert cluster.pods() == []
+
+
+def test_a_job_of_which_a_pod_cannot_be_placed_is_suspended_again(
+    jobs: JobController, cluster: Cluster, executor: Executor
+) -> None:
+    template = podded(nodeSelector={"kubernetes.io/hostname": "host-1"})
+    jobs.create("train", template=template, completions=2, parallelism=2)
+    executor.assign(admitted(submitted(executor), ("host-1", "host-2")))
+    executor.until(lambda: len(executor.reports("finished")) == 2)
+    assert {each.reason for each in executor.reports("finished")} <= {"StartFailed", "Completed"}
+    failed = [each for each in executor.reports("finished") if each.reason == "StartFailed"]
+    assert all("refused to place" in each.message for each in failed)
+    assert failed
+    assert jobs.job("train")["spec"]["suspend"] is True
 
 
 def test_a_job_set_is_started_as_it_was_read_with_all_its_templates_gated() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from headgate.domain.values.capabilities import JOB
-from headgate.executor.substrate import Object
+from headgate.executor.substrate import CannotStart, Object
 from headgate.executor.substrates.agent.inventory import EXECUTOR_LABEL
 from headgate.executor.substrates.kubernetes.objects import Camel, Condition, Metadata
 
@@ -92,6 +92,15 @@ class Job(Camel):
             yield self.spec["template"]
         for replicated in self.spec.get("replicatedJobs") or ():
             yield replicated["template"]["spec"]["template"]
+
+    def require_countable(self) -> None:
+        """Raises `CannotStart` where a workload has fewer pods than the replicas of a Job."""
+        for each in self.spec.get("replicatedJobs") or ():
+            job = each["template"]["spec"]
+            is_more = int(job.get("completions") or 1) > parallelism_of(self, each["name"])
+            if is_more and int(each.get("replicas", 1)) > 1:
+                told = f"{each['name']} has replicas with more completions than parallelism"
+                raise CannotStart(f"{self.key} cannot be placed: {told}")
 
 
 def manifest_of(job: Job, executor: str) -> Object:

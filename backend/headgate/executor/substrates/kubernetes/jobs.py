@@ -15,7 +15,15 @@ import msgspec
 
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.domain.values.capabilities import JOB
-from headgate.executor.substrate import CannotStart, Object, ObservedRun, PodPlan, RunEnd, RunKey
+from headgate.executor.substrate import (
+    CannotStart,
+    FinishReason,
+    Object,
+    ObservedRun,
+    PodPlan,
+    RunEnd,
+    RunKey,
+)
 from headgate.executor.substrates.agent.inventory import HOSTNAME
 from headgate.executor.substrates.kubernetes.api_server import (
     CONFLICT,
@@ -58,12 +66,16 @@ NAMESPACES = "/api/v1/namespaces"
 
 
 class JobRun(msgspec.Struct, kw_only=True):
-    """A run of a pod that a Job creates; its pods follow one another while the Job retries."""
+    """A run of a pod that a Job creates; its pods follow one another while the Job retries.
+
+    `refusal` is why Kubernetes does not start it; the Job stays suspended, or is suspended again.
+    """
 
     plan: PodPlan
     job: str
     pod: Pod | None = None
     is_stopping: bool = False
+    refusal: str = ""
     end: RunEnd | None = None
 
 
@@ -132,6 +144,7 @@ class AdoptedJobs:
             raise CannotStart(f"{key} is no longer in Kubernetes")
         if job.has_ended:
             raise CannotStart(f"{key} has ended in Kubernetes: {job.failure}")
+        job.require_countable()
         self.runs.setdefault(plan.key.name, JobRun(plan=plan, job=key))
         return True
 
@@ -230,8 +243,10 @@ class AdoptedJobs:
         if pod is not None and pod.status.phase == "Succeeded":
             return end_of(pod, wall_clock())
         if run.is_stopping:
-            is_over = job is None or job.is_suspended or job.has_ended
-            return RunEnd(reason="Evicted", finished_at=wall_clock()) if is_over else None
+            if job is not None and not job.is_suspended and not job.has_ended:
+                return None
+            reason: FinishReason = "StartFailed" if run.refusal else "Evicted"
+            return RunEnd(reason=reason, finished_at=wall_clock(), message=run.refusal)
         if job is None:
             message = f"{run.job} was deleted in Kubernetes"
             return RunEnd(reason="Error", finished_at=wall_clock(), message=message, exit_code=None)
@@ -290,6 +305,9 @@ class AdoptedJobs:
         except ServerAway:
             return False
         except Refused as refusal:
+            if not suspends and refusal.status not in {NOT_FOUND, CONFLICT}:
+                self._refuse(job.key, f"Kubernetes refused to start {job.key}: {refusal}")
+                return True
             return refusal.status in {NOT_FOUND, CONFLICT}
         (self._jobs if job.kind == "Job" else self._job_sets).put(content)
         return True
@@ -307,10 +325,19 @@ class AdoptedJobs:
         body = {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
         place = f"{pod.metadata.namespace}/pods/{pod.metadata.name}"
         try:
-            await self._server.patch(f"{NAMESPACES}/{place}", body)
+            content = await self._server.patch(f"{NAMESPACES}/{place}", body)
         except ServerAway:
             return False
         except Refused as refusal:
-            return refusal.status == NOT_FOUND
+            if refusal.status not in {NOT_FOUND, CONFLICT}:
+                self._refuse(run.job, f"Kubernetes refused to place {place}: {refusal}")
+            return True
         self._gated.pop(f"{pod.metadata.namespace}/{pod.metadata.name}", None)
+        run.pod = msgspec.json.decode(content, type=Pod)
         return True
+
+    def _refuse(self, job: str, why: str) -> None:
+        """Ends the runs of a Job that cannot start, once the Job is suspended."""
+        for run in self.runs.values():
+            if run.job == job and run.end is None:
+                run.is_stopping, run.refusal = True, why
