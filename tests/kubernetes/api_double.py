@@ -308,15 +308,9 @@ class ApiDouble:
         def patched(request: Request, field: str) -> Any:
             return (request.body.get("spec") or {}).get(field)
 
-        def template(request: Request) -> Object:
-            changed: Object = patched(request, "template") or {}
-            return changed
-
         def changes_template(request: Request, parts: dict[str, str]) -> bool:
             before = spec(request, parts).get("template") or {}
-            after = copy.deepcopy(before)
-            merge(after, template(request))
-            return bool(after != before)
+            return merged(before, patched(request, "template") or {}) != before
 
         def has_started(request: Request, parts: dict[str, str]) -> bool:
             return "startTime" in (found(request, parts) or {}).get("status", {})
@@ -380,17 +374,13 @@ class ApiDouble:
             ),
             "the operator is not installed": lambda _request, _parts: not self.has_job_sets,
             "the patch changes the containers of the template": lambda request, _parts: (
-                "containers" in template(request).get("spec", {})
+                "containers" in (patched(request, "template") or {}).get("spec", {})
             ),
-            "the patch changes the template of a job that is not suspended": (
-                lambda request, parts: (
-                    changes_template(request, parts) and not spec(request, parts).get("suspend")
-                )
+            "the patch changes the template of a job that is not suspended": lambda *asked: (
+                changes_template(*asked) and not spec(*asked).get("suspend")
             ),
-            "the patch changes the template of a job that has not stopped yet": (
-                lambda request, parts: (
-                    changes_template(request, parts) and has_started(request, parts)
-                )
+            "the patch changes the template of a job that has not stopped yet": lambda *asked: (
+                changes_template(*asked) and has_started(*asked)
             ),
             "it exists": lambda request, parts: found(request, parts) is not None,
             "it is missing": lambda request, parts: found(request, parts) is None,
@@ -426,6 +416,12 @@ class ApiDouble:
 def resource_of(request: Request) -> str:
     parts = [each for each in request.path.split("/") if each in KINDS]
     return parts[-1]
+
+
+def merged(found: Object, patch: Object) -> Object:
+    made = copy.deepcopy(found)
+    merge(made, patch)
+    return made
 
 
 def status_of(code: int, reason: str, message: str) -> Object:

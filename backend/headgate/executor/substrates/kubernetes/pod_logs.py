@@ -29,7 +29,7 @@ MAX_STREAMS = 1_000
 """So many pods are followed at once; output of others is read every `POLL_SECONDS`."""
 MAX_READS = 32
 POLL_SECONDS = 5.0
-"""Also the time in which the end of a pod is told whose output has ended."""
+"""Also the time within which the end of a pod is told after the end of its output."""
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.2, 30.0
 MAX_PAUSE_AT_END_SECONDS = 2.0
 TAKE_SECONDS = 0.05
