@@ -161,6 +161,8 @@ class ApiDouble:
             await self._send_log(request, parts, writer)
         elif request.is_watch and verdict.status == 200:
             await self._send_watch(request, verdict, writer)
+        elif verdict.status == 429:
+            await _send(writer, 429, b"Too many requests, please try again later.\n")
         elif verdict.status >= 400:
             message = f"{resource_of(request)} {parts.get('name', '')!r}: {verdict.when}"
             await _send(writer, verdict.status, status_of(verdict.status, verdict.reason, message))
@@ -369,9 +371,6 @@ class ApiDouble:
                 self.store.find("namespaces", "", parts["namespace"]) is None
             ),
             "it has no containers": lambda request, _parts: not patched(request, "containers"),
-            "it has a gate and a node": lambda request, _parts: bool(
-                patched(request, "schedulingGates") and patched(request, "nodeName")
-            ),
             "the operator is not installed": lambda _request, _parts: not self.has_job_sets,
             "the patch changes the containers of the template": lambda request, _parts: (
                 "containers" in (patched(request, "template") or {}).get("spec", {})

@@ -16,8 +16,8 @@ from tests.kubernetes.verdict_table import OTHERWISE, Replay, Row, Verdict, read
 
 SOURCES = (
     "https://kubernetes.io/docs/",
-    "https://github.com/kubernetes/",
-    "https://jobset.sigs.k8s.io/",
+    "https://github.com/kubernetes/kubernetes/blob/master/",
+    "https://github.com/kubernetes-sigs/jobset/blob/main/",
 )
 
 
