@@ -16,6 +16,7 @@ from prometheus_client.core import GaugeMetricFamily
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.state import RoundCommitted
+from headgate.domain.scheduling.quota.tree import path_to_root
 from headgate.domain.values.index_ranges import count_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.decide.pod_failures import LOST_REASONS
@@ -288,10 +289,9 @@ class EventCounters:
     def _count_admission(self, queues: QueueLabels, cluster_state: ClusterState) -> None:
         _count(self._admitted, queues)
         queue = queues.cluster_queue
-        partition = cluster_state.partition_index.of_cluster_queue.get(queue)
-        if partition is not None:
-            path = cluster_state.partition(partition).tree.path[f"clusterqueue/{queue}"]
-            for cohort in path[1:]:
+        if queue in cluster_state.config.cluster_queues:
+            # Partitions are not read here: they would be brought up to date with every batch.
+            for cohort in path_to_root(cluster_state.config, queue)[1:]:
                 self._below.labels(cohort.partition("/")[2], queues.priority_class).inc()
 
     def _count_retries(self, event: WorkloadRetried, queues: QueueLabels) -> None:

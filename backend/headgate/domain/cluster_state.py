@@ -199,6 +199,10 @@ class ClusterState:
         """Return one partition, up to date."""
         return self._index.partitions().partitions[key]
 
+    def configured_partition(self, key: str) -> Partition:
+        """Return one partition of which only what configuration and nodes decide is up to date."""
+        return self._index.configured_partition(key)
+
     def partition_keys(self) -> tuple[str, ...]:
         """Return the partitions of the present configuration, `installation` among them."""
         return self.layout.keys

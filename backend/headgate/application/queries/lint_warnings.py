@@ -198,10 +198,13 @@ def _partition(
     partitions: dict[str, Partition],
     workload: Workload,
 ) -> Partition:
-    """The partition of a workload; under a configuration that the batch changes a new one."""
+    """The partition that tells whether a workload could ever start, which others do not change.
+
+    Under a configuration that the batch changes it is a new one.
+    """
     name = layout.key_of(workload)
     if layout is cluster_state.layout:
-        return cluster_state.partition(name)
+        return cluster_state.configured_partition(name)
     if name not in partitions:
         queues = [queue for queue, key in layout.of_cluster_queue.items() if key == name]
         partitions[name] = Partition(name, layout.config, queues, {})
@@ -221,6 +224,10 @@ def _kept_out(
         return None
     partition = _partition(cluster_state, layout, partitions, workload)
     never = unschedulable_reason(partition, layout.config, workload)
+    if never is not None and layout is cluster_state.layout:
+        # What is free now counts the workloads.
+        full = cluster_state.partition(layout.key_of(workload))
+        never = unschedulable_reason(full, layout.config, workload)
     if never is not None:
         found = never.reason_message
         remedy = next((f"{remedy}." for remedy in remedies_of(never)), "")

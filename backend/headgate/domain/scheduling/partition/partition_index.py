@@ -262,6 +262,7 @@ class ClusterIndex:
         self._quarantined = quarantined
         self._layout: PartitionLayout | None = None
         self._partitions: PartitionIndex | None = None
+        self._configured: PartitionIndex | None = None
         self._pending: dict[str, Workload | None] = {}
 
     @property
@@ -280,6 +281,16 @@ class ClusterIndex:
             pass
         assert self._partitions is not None
         return self._partitions
+
+    def configured_partition(self, key: str) -> Partition:
+        """One partition as configuration and nodes make it; its workloads need not be indexed.
+
+        Reading it often does not cause the workloads that change meanwhile to be indexed.
+        """
+        known = self._partitions or self._configured
+        if known is None:
+            known = self._configured = PartitionIndex(self.layout, self._quarantined)
+        return known.partitions[key]
 
     def _flush(self) -> None:
         pending, self._pending = self._pending, {}
@@ -303,7 +314,15 @@ class ClusterIndex:
 
     def replace(self, kind: str, key: str, before: Any, after: Any, *, is_assumed: bool) -> None:  # noqa: ANN401 - the state of any kind
         """Index a changed object: workloads when the index is read, everything else at once."""
-        if self._partitions is None or before is after or _is_same_executor(kind, before, after):
+        if before is after or _is_same_executor(kind, before, after):
+            return
+        if self._configured is not None and kind not in {"workload", "round"}:
+            try:
+                is_followed = self._node_reported(self._configured, kind, key, before)
+            except Exception:  # noqa: BLE001 - as in `_update`: it is built again when read next
+                is_followed = False
+            self._configured = self._configured if is_followed else None
+        if self._partitions is None:
             return
         if kind == "workload":
             self._postpone(key, before, after)
@@ -339,7 +358,7 @@ class ClusterIndex:
         self._pending = {}
         built = PartitionIndex(self.layout, self._quarantined)
         failed = yield from built.fill(self._workloads, self._rounds)
-        self._partitions = built
+        self._partitions, self._configured = built, None
         for key, reason in failed.items():
             self._quarantined[workload_stream(key)] = reason
 

@@ -80,7 +80,7 @@ def build_tree(config: ObjectSet, cluster_queues: Iterable[str]) -> QuotaTree:
     A cohort without an object has no quota of its own. A cycle of cohorts is cut where it closes;
     the ClusterQueues below it are not scheduled (inactive reason CohortCycleDetected).
     """
-    paths = {f"clusterqueue/{name}": _path(config, name) for name in sorted(cluster_queues)}
+    paths = {f"clusterqueue/{name}": path_to_root(config, name) for name in sorted(cluster_queues)}
     roots = {path[-1] for path in paths.values()}
     for name in sorted(config.cohorts):
         path = _up_from(config, name)
@@ -111,7 +111,8 @@ def root_cohort(config: ObjectSet, cohort: str) -> str:
     return seen[-1]
 
 
-def _path(config: ObjectSet, cluster_queue: str) -> tuple[str, ...]:
+def path_to_root(config: ObjectSet, cluster_queue: str) -> tuple[str, ...]:
+    """Returns a ClusterQueue and its cohorts up to the root; read without building a tree."""
     cohort = config.cluster_queues[cluster_queue].spec.cohort_name
     above = _up_from(config, cohort) if cohort else ()
     return (f"clusterqueue/{cluster_queue}", *above)
