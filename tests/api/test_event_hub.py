@@ -58,6 +58,31 @@ def test_a_watcher_too_slow_for_the_ring_is_told_to_begin_again(
     asyncio.run(scenario())
 
 
+def test_an_event_after_silence_is_sent_at_once_and_those_after_it_together(
+    platform: Platform, recorded: list[RecordedEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pause is an hour here: what is not sent at once is not sent."""
+    monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_FLUSHES", 3600.0)
+
+    async def scenario() -> None:
+        hub = EventHub(platform.event_log)
+        async with aclosing(hub.watch(EventSubscription(), None, _always)) as chunks:
+            assert b"position 0" in await _next(chunks)
+            hub.publish(recorded[:1])
+            assert (await _next(chunks)).count(b"event: fact") == 1
+            later = asyncio.ensure_future(anext(chunks))
+            for _ in range(10):
+                await asyncio.sleep(0)  # It waits for what follows.
+            for end in range(2, len(recorded)):
+                hub.publish(recorded[end - 1 : end])
+                await asyncio.sleep(0)
+            assert not later.done()
+            hub._wake()  # noqa: SLF001 - the hour is over
+            assert (await later).count(b"event: fact") == len(recorded) - 2
+
+    asyncio.run(scenario())
+
+
 def test_a_watcher_ahead_of_the_process_waits_for_what_follows(
     platform: Platform, recorded: list[RecordedEvent]
 ) -> None:

@@ -150,6 +150,7 @@ class EventHub:
         self._more = asyncio.Event()
         self._turns = asyncio.Semaphore(WATCHERS_AT_ONCE)
         self._flush: asyncio.TimerHandle | None = None
+        self._quiet_until = 0.0
         self._closed = False
         self._reading = asyncio.Semaphore(MAX_READING)
         self._pages: OrderedDict[int, list[Frame]] = OrderedDict()
@@ -165,18 +166,23 @@ class EventHub:
         """Drops every frame, as the log has lost events; all watchers are told to read anew."""
         self._frames.clear()
         self._pages.clear()
+        self._shared.clear()
         self._rewinds += 1
         self.position = position
         self._wake()
 
     def publish(self, batch: Sequence[RecordedEvent]) -> None:
-        """Take new events in; watchers hear of them within 30 ms."""
+        """Take new events in; watchers hear of them at once, or 30 ms after they last heard.
+
+        So an event alone waits for nothing, and many at once cost each watcher one turn for all.
+        """
+        self._shared.clear()
         for recorded in batch:
             self._frames.append(frame_of(recorded))
             self.position = recorded.position
         if self._flush is None:
             loop = asyncio.get_running_loop()
-            self._flush = loop.call_later(SECONDS_BETWEEN_FLUSHES, self._wake)
+            self._flush = loop.call_at(self._quiet_until, self._wake)
 
     def close(self) -> None:
         """End every stream."""
@@ -305,7 +311,7 @@ class EventHub:
 
     def _wake(self) -> None:
         self._flush = None
-        self._shared.clear()
+        self._quiet_until = asyncio.get_running_loop().time() + SECONDS_BETWEEN_FLUSHES
         self._more.set()
         self._more = asyncio.Event()
 
