@@ -1,5 +1,6 @@
 """Jobs that others create suspended: submitted, started and ungated once they are admitted."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,14 +9,21 @@ import msgspec
 import pytest
 
 from headgate.domain.values.capabilities import JOB, lacking_capabilities
+from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.executor.assignments import AssignedPod, AssignedPodSet, Assignment, Order
-from headgate.executor.substrates.kubernetes.job_manifests import Job, manifest_of, start_patch
+from headgate.executor.substrates.kubernetes.job_manifests import (
+    Job,
+    convert_job,
+    manifest_of,
+    start_patch,
+)
 from tests.executors.pods import assignment_of, eventually, key_of
 from tests.kubernetes.api_double import ApiDouble
 from tests.kubernetes.builders import EXECUTOR, podded
 from tests.kubernetes.job_controller import JOBSET, JobController, JobSetController
 from tests.kubernetes.kubelet import Cluster
 from tests.kubernetes.test_cluster import Executor
+from tests.manifests.readers import read
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 MANAGED = {"headgate.dev/managed": "true"}
@@ -258,6 +266,76 @@ def test_a_job_of_which_a_pod_cannot_be_placed_is_suspended_again(
     assert all("refused to place" in each.message for each in failed)
     assert failed
     assert jobs.job("train")["spec"]["suspend"] is True
+
+
+CONTAINER = {
+    "name": "c", "image": "i", "command": ["train"], "imagePullPolicy": "IfNotPresent",
+    "resources": {"requests": {"cpu": "1"}},
+    "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
+}  # fmt: skip
+DEFAULTED = {
+    "metadata": {"creationTimestamp": None},
+    "spec": {
+        "containers": [CONTAINER], "dnsPolicy": "ClusterFirst", "restartPolicy": "Never",
+        "schedulerName": "default-scheduler", "securityContext": {},
+        "terminationGracePeriodSeconds": 30,
+    },
+}  # fmt: skip
+"""A template with the fields that the API server fills in."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "pods"),
+    [
+        (
+            "Job",
+            {
+                "backoffLimit": 6, "completionMode": "Indexed", "completions": 2, "parallelism": 2,
+                "manualSelector": False, "podReplacementPolicy": "TerminatingOrFailed",
+                "selector": {"matchLabels": {"batch.kubernetes.io/controller-uid": "u-1"}},
+                "suspend": True, "template": DEFAULTED,
+            },
+            {"main": 2},
+        ),
+        (
+            "JobSet",
+            {
+                "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
+                "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
+                "successPolicy": {"operator": "All"}, "suspend": True,
+                "replicatedJobs": [
+                    {
+                        "name": "worker", "replicas": 2, "groupName": "default",
+                        "template": {
+                            "metadata": {"creationTimestamp": None},
+                            "spec": {"completions": 3, "parallelism": 3, "template": DEFAULTED},
+                        },
+                    }
+                ],
+            },
+            {"worker": 6},
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_server_fills_in_is_read_as_part_of_a_workload(
+    kind: str, spec: Any, pods: dict[str, int]
+) -> None:
+    """Fields that the API server or the webhook of JobSet sets break no rule of reading."""
+    labels = {"kueue.x-k8s.io/queue-name": "main"}
+    metadata = {"name": "train", "namespace": "team-a", "uid": "u-1", "resourceVersion": "7"}
+    suspended = {"type": "Suspended", "status": "True", "reason": "JobSuspended", "message": ""}
+    found = {
+        "metadata": {**metadata, "labels": labels, "managedFields": [{"manager": "kubectl"}]},
+        "spec": spec,
+        "status": {"conditions": [suspended], "ready": 0, "uncountedTerminatedPods": {}},
+    }
+    _, _, job = convert_job(kind, json.dumps(found).encode())
+    read_back = read(manifest_of(job, EXECUTOR))
+    assert isinstance(read_back.spec, WorkloadSpec)
+    assert {each.name: each.count for each in read_back.spec.pod_sets} == pods
+    assert read_back.spec.ignored == ()
+    assert job.is_suspended
+    assert not job.has_ended
 
 
 def test_a_job_set_is_started_as_it_was_read_with_all_its_templates_gated() -> None:
