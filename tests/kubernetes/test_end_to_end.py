@@ -74,6 +74,6 @@ def test_a_suspended_job_of_the_cluster_runs_once_it_is_admitted(
     template = podded()
     template["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
     jobs.create("train", "default", template=template, completions=2, parallelism=2, queue=QUEUE)
-    eventually(lambda: jobs.job("train", "default").get("status"))
+    eventually(lambda: jobs.job("train", "default").get("status", {}).get("conditions"))
     assert jobs.job("train", "default")["status"]["conditions"][0]["type"] == "Complete"
     eventually(lambda: phase(client, "train") == "Succeeded")
