@@ -14,10 +14,12 @@ class HangingBroker:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.sent: list[str] = []
+        self.messages = 0
         self.answers = Event()
 
-    def send_task(self, _name: str, args: tuple[str], **_options: object) -> None:
+    def send_task(self, _name: str, args: tuple[str, ...], **_options: object) -> None:
         """Stand in for `Celery.send_task`."""
+        self.messages += 1
         self.asked.extend(args)
         assert self.answers.wait(DEADLINE_SECONDS)
         self.sent.extend(args)
@@ -36,4 +38,5 @@ def test_nudges_return_while_the_broker_hangs_and_are_sent_once_it_answers(
     assert (broker.asked, broker.sent) == (["a"], [])
     broker.answers.set()
     wait_until(lambda: broker.sent == ["a", "b", "c"], "each partition is sent once")
+    assert broker.messages == 2, "one for the first partition, one for all that follow"
     nudges.close()

@@ -119,7 +119,7 @@ log = structlog.get_logger()
 
 
 class CeleryNudges:
-    """Gathers what is asked for while a message is under way, and sends each partition once.
+    """Gathers what is asked for while a message is under way, and sends it as one message.
 
     A broker that cannot be reached costs the callers nothing: what is asked for meanwhile is
     dropped, as the workers' tickers find it without them.
@@ -162,10 +162,12 @@ class CeleryNudges:
 
     def _send(self, partitions: list[str]) -> bool:
         try:
-            for partition in partitions:
-                self._celery.send_task(
-                    EVALUATE_TASK, args=(partition,), expires=NUDGE_LIFE_SECONDS, ignore_result=True
-                )
+            self._celery.send_task(
+                EVALUATE_TASK,
+                args=tuple(partitions),
+                expires=NUDGE_LIFE_SECONDS,
+                ignore_result=True,
+            )
         except self._celery.connection_for_write().recoverable_connection_errors:
             return False
         except Exception as failure:  # noqa: BLE001 - whatever a broker does, the log is the truth

@@ -1,4 +1,4 @@
-"""The Celery task of the queue `admission`: wake the ticker for a partition."""
+"""The Celery task of the queue `admission`: wake the ticker for partitions."""
 
 from celery import shared_task
 
@@ -7,6 +7,7 @@ from headgate_workers import process
 
 
 @shared_task(name="admission.evaluate", ignore_result=True)
-def evaluate(partition: str) -> None:
-    """Wake the admission ticker for this partition; a lost message costs one sweep interval."""
-    process.wake(ADMISSION_QUEUE, partition)
+def evaluate(*partitions: str) -> None:
+    """Wake the admission ticker for these partitions; a lost message costs one sweep interval."""
+    for partition in partitions:
+        process.wake(ADMISSION_QUEUE, partition)
