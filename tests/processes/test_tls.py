@@ -166,3 +166,13 @@ def test_a_certificate_that_is_given_is_used_and_must_be_there(tmp_path: Path) -
 def test_a_certificate_that_cannot_be_kept_names_the_settings() -> None:
     with pytest.raises(StartRefused, match="HEADGATE_PLAIN_HTTP"):
         own_certificate(Path("/proc/no-such-place"), "0.0.0.0")
+
+
+def test_a_process_takes_as_many_descriptors_as_the_system_allows_it() -> None:
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 512)); "
+        "from headgate.adapters.system.start_checks import raise_descriptor_limit; "
+        "raise_descriptor_limit(); print(resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "(512, 512)\n"

@@ -6,13 +6,16 @@ It becomes the server and so imports little: the server's own process imports th
 import os
 import resource
 import sys
-from contextlib import suppress
 
-from headgate.adapters.system.start_checks import StartRefused, check_admin_token, tls_of
+from headgate.adapters.system.start_checks import (
+    StartRefused,
+    check_admin_token,
+    raise_descriptor_limit,
+    tls_of,
+)
 from headgate.application.access.request_limits import InvalidLimits, read_limits
 from headgate.settings import Settings, from_environment
 
-MAX_DESCRIPTORS = 65_536
 RESERVED_DESCRIPTORS = 256
 """For the log, the database, the broker and files."""
 BACKLOG = 4_096
@@ -39,16 +42,6 @@ def server_command(settings: Settings) -> tuple[str, ...]:
         "--workers-kill-timeout", "2", "--log-level", "warning",
         *secured, "headgate.api.bounded_application:create_bounded_app",
     )  # fmt: skip
-
-
-def raise_descriptor_limit() -> None:
-    """Lets the process open as many files and connections as the system allows it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _max_connections() -> int:

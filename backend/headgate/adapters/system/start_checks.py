@@ -1,6 +1,7 @@
-"""What must hold before the API listens: a strong admin token, and TLS beyond this machine."""
+"""What must hold before a process serves: a strong admin token, TLS, and enough descriptors."""
 
 import os
+import resource
 import socket
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from headgate.settings import Settings
 if TYPE_CHECKING:
     from cryptography import x509
 
+MAX_DESCRIPTORS = 65_536
 MIN_TOKEN_CHARACTERS = 24
 MIN_DIFFERENT_CHARACTERS = 10
 VALID_DAYS = 825
@@ -167,3 +169,13 @@ def _write(path: Path, content: bytes, mode: int) -> None:
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
         file.write(content)
     fresh.replace(path)
+
+
+def raise_descriptor_limit() -> None:
+    """Lets the process open as many files and connections as the system allows it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -13,6 +13,7 @@ import msgspec
 import typer
 
 from headgate.adapters.system.clocks_and_randomness import pause
+from headgate.adapters.system.start_checks import raise_descriptor_limit
 from headgate.cli.commands.agent import accounts_text
 from headgate.cli.commands.submit import pairs
 from headgate.cli.executor.command import stop_signal
@@ -230,6 +231,7 @@ def _run_kubernetes(
     connection: Connection, settings: KubernetesSettings, access: Access, directory: Path
 ) -> None:
     stopped = stop_signal()
+    raise_descriptor_limit()  # each pod that is followed has a connection
     say(f"Kubernetes at {access.url}, by {access.origin}")
     cluster = KubernetesCluster(settings, access)
     try:
