@@ -152,14 +152,13 @@ class PodRequests:
         self.pending.clear()
         gangs = {group_of(plan.key): plan for plan in plans.values() if is_gang(plan)}
         answers = await asyncio.gather(*(self._create_group(plan) for plan in gangs.values()))
+        emptied = self._take_namespaces_to_empty(now)
         answers += await asyncio.gather(
             *(self._create(plan) for plan in plans.values()),
             *(self._stop(stop) for stop in self.stops.values() if stop.is_due(now)),
             *(self._release(self.forgotten[name]) for name in sorted(self._to_release())),
+            *(self._delete_released(namespace) for namespace in emptied),
         )
-        if self._empty_at <= elapsed_seconds():
-            emptied = sorted(self._to_empty)
-            answers += await asyncio.gather(*(self._delete_released(each) for each in emptied))
         if self.looks_for_groups:
             answers.append(await self._remove_groups())
         return all(answers)
@@ -280,9 +279,19 @@ class PodRequests:
                 return False
         self._released.add(key.name)
         if not is_deleted:
-            self._to_empty.add(namespace_of(key))
-            self._empty_at = min(self._empty_at, elapsed_seconds() + self._removal_seconds)
+            self._empty_within(namespace_of(key), self._removal_seconds)
         return True
+
+    def _empty_within(self, namespace: str, seconds: float) -> None:
+        self._to_empty.add(namespace)
+        self._empty_at = min(self._empty_at, elapsed_seconds() + seconds)
+
+    def _take_namespaces_to_empty(self, now: float) -> list[str]:
+        """Returns namespaces with released pods that are due; those released meanwhile are next."""
+        if self._empty_at > now:
+            return []
+        found, self._to_empty, self._empty_at = sorted(self._to_empty), set(), math.inf
+        return found
 
     async def _delete_released(self, namespace: str) -> bool:
         """Deletes the pods of a namespace that were let go, in one request."""
@@ -291,10 +300,8 @@ class PodRequests:
         try:
             await self._server.delete(path, {}, {"labelSelector": selector})
         except (ServerAway, Refused):
+            self._empty_within(namespace, 0.0)
             return False
-        self._to_empty.discard(namespace)
-        if not self._to_empty:
-            self._empty_at = math.inf
         return True
 
     async def _create_group(self, plan: PodPlan) -> bool:
