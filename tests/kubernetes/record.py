@@ -21,6 +21,7 @@ from headgate.executor.substrates.kubernetes.access import Access, find_access
 from tests.kubernetes.verdict_table import Row, Verdict, read_table
 
 BODIES = Path(__file__).parent / "replay_bodies.yaml"
+REPLAYS_AT_ONCE = 8
 SECONDS_TO_PREPARE = 30.0
 PAUSE_SECONDS = 0.1
 
@@ -48,22 +49,28 @@ class Recorder:
         self._bodies = yaml.safe_load(BODIES.read_text())
 
     async def run(self, say: Callable[[str], None]) -> list[Outcome]:
-        """Replays every verdict that can be, and says what differs."""
-        found = []
+        """Replays every verdict that can be, some at a time, and says what differs."""
+        places = asyncio.Semaphore(REPLAYS_AT_ONCE)
+
+        async def replay(row: Row, verdict: Verdict) -> Outcome:
+            async with places:
+                outcome = await self._replay(row, verdict)
+            if outcome.differs:
+                say(
+                    f"DIFFERS: {outcome.request}, {outcome.when}: "
+                    f"{outcome.expected} expected, {outcome.found} answered"
+                )
+            return outcome
+
+        wanted = []
+        for row in read_table():
+            for verdict in row.verdicts:
+                if verdict.replay is not None:
+                    wanted.append(replay(row, verdict))
+                else:
+                    say(f"not replayed: {row.request}, {verdict.when}: {verdict.unreplayed}")
         async with self._client:
-            for row in read_table():
-                for verdict in row.verdicts:
-                    if verdict.replay is None:
-                        say(f"not replayed: {row.request}, {verdict.when}: {verdict.unreplayed}")
-                        continue
-                    outcome = await self._replay(row, verdict)
-                    if outcome.differs:
-                        say(
-                            f"DIFFERS: {outcome.request}, {outcome.when}: "
-                            f"{outcome.expected} expected, {outcome.found} answered"
-                        )
-                    found.append(outcome)
-        return found
+            return await asyncio.gather(*wanted)
 
     async def _replay(self, row: Row, verdict: Verdict) -> Outcome:
         assert verdict.replay is not None
