@@ -132,3 +132,26 @@ def test_the_ledger_is_narrowed_in_the_address(screen: Screen) -> None:
     expect(screen.page.get_by_text("Preemption 1 of 1")).to_be_visible()
     screen.page.get_by_role("button", name="Clear filters").click()
     expect(screen.page.get_by_label("Workload", exact=True)).to_have_value("")
+
+
+def test_each_row_tells_rule_victims_and_cost_at_every_width(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    rounds = client.read("/v1/preemptions", {"cohort": "tale"})["items"]
+    screen.open("/preemptions?cohort=tale", "Preemptions")
+    page = screen.page
+    ledger = page.get_by_role("grid", name="Preemptions, newest first")
+    expect(ledger).to_have_attribute("aria-rowcount", str(len(rounds) + 1))
+    for found in rounds:
+        row = ledger.get_by_role("row").filter(has_text=found["preemptor"])
+        (victim,) = found["victims"]
+        expect(row).to_contain_text(victim["reason"])
+        expect(row).to_contain_text(victim["workload"])
+    pairs = page.get_by_role("region", name="Preemptions by queue pair")
+    expect(pairs.get_by_role("row").filter(has_text="mine")).to_contain_text("1")
+    for width in (1024, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(ledger.get_by_role("link", name=rounds[0]["preemptor"]).first).to_be_in_viewport()
+        overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(overflow) == 0
+    assert screen.serious_violations() == []

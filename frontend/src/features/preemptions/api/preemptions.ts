@@ -11,18 +11,21 @@ export interface PreemptionFilter {
   cohort: string;
   /** An instant; rounds decided before it are left out. */
   since: string;
+  /** An instant, or empty for now; rounds decided after it are left out. */
+  until: string;
 }
 
 /** Pages of rounds, newest first, of one workload, queue, cohort or time where given. */
-export function roundsQuery({ workload, clusterQueue, cohort, since }: PreemptionFilter) {
+export function roundsQuery({ workload, clusterQueue, cohort, since, until }: PreemptionFilter) {
   return infiniteQueryOptions({
-    queryKey: ["preemptions", { workload, clusterQueue, cohort, since }],
+    queryKey: ["preemptions", { workload, clusterQueue, cohort, since, until }],
     queryFn: ({ pageParam, signal }) => {
       const query = {
         workload: workload || undefined,
         clusterQueue: clusterQueue || undefined,
         cohort: cohort || undefined,
         since: since || undefined,
+        until: until || undefined,
         limit: PAGE_SIZE,
         continue: pageParam || undefined,
       };

@@ -1,18 +1,11 @@
 // What the ledger is narrowed to; it lives in the address, so that it can be shared.
 import { Button } from "@/components/ui/button";
-import { SelectField, TextField } from "@/components/ui/fields";
+import { TextField } from "@/components/ui/fields";
 import type { UrlState } from "@/lib/hooks/use-url";
 
 import styles from "./preemptions.module.css";
 
-const TIMES = [
-  { value: "", words: "All time" },
-  { value: "1", words: "Last hour" },
-  { value: "24", words: "Last day" },
-  { value: "168", words: "Last week" },
-] as const;
-
-const FIELDS = ["workload", "clusterQueue", "cohort", "hours"] as const;
+const FIELDS = ["workload", "clusterQueue", "cohort"] as const;
 
 export function PreemptionFilters({ url }: { url: UrlState }) {
   const narrowed = FIELDS.some((name) => url.get(name) !== "");
@@ -33,10 +26,9 @@ export function PreemptionFilters({ url }: { url: UrlState }) {
       <TextField label="Workload" name="workload" placeholder="namespace/name" defaultValue={url.get("workload")} key={`w${url.get("workload")}`} />
       <TextField label="ClusterQueue" name="clusterQueue" defaultValue={url.get("clusterQueue")} key={`q${url.get("clusterQueue")}`} />
       <TextField label="Cohort" name="cohort" defaultValue={url.get("cohort")} key={`c${url.get("cohort")}`} />
-      <SelectField label="Time" name="hours" options={TIMES} defaultValue={url.get("hours")} key={`h${url.get("hours")}`} />
       <Button type="submit">Apply filters</Button>
       {narrowed && (
-        <Button look="quiet" onClick={() => url.change({ workload: "", clusterQueue: "", cohort: "", hours: "" })}>
+        <Button look="quiet" onClick={() => url.change({ workload: "", clusterQueue: "", cohort: "" })}>
           Clear filters
         </Button>
       )}

@@ -4,68 +4,69 @@ import { useRouter } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
+import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import type { Round } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
+import { gpuHours } from "@/lib/format/amounts";
+import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
+import { type TimeRange, apiBounds, rangeWords } from "@/lib/time-range";
 
 import { roundsQuery } from "../api/preemptions";
-import { freedWords, outcomeWords } from "../model/rounds";
+import { costWords, gpuSecondsLost, queuePairs, refusedWords, repeatedPairs, rulesOf, victimWords } from "../model/ledger";
+import { outcomeWords } from "../model/rounds";
 import { PreemptionFilters } from "./preemption-filters";
 import { StageBadge } from "./stage-badge";
 import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";
 
+/** More rounds than these are not told apart in one picture. */
+const STORY_ROUNDS = 30;
+
 const COLUMNS: Column<Round>[] = [
-  { id: "stage", header: "Stage", width: "7.5rem", narrow: "7rem", cell: (round) => <StageBadge stage={round.stage} /> },
+  { id: "at", header: "Time", width: "6rem", cell: (round) => <Timestamp at={round.committedAt} /> },
   {
     id: "preemptor",
     header: "Preemptor",
-    width: "minmax(0, 1.2fr)",
-    narrow: "minmax(0, 1fr)",
-    cell: (round) => <RouterLink to={workloadAddress(round.preemptor)}>{round.preemptor}</RouterLink>,
-  },
-  {
-    id: "victims",
-    header: "Victims",
     width: "minmax(0, 1.4fr)",
+    narrow: "minmax(0, 1fr)",
     cell: (round) => (
-      <span title={round.victims.map((victim) => victim.workload).join("\n")}>
-        {round.victims.length === 1 ? round.victims[0]?.workload : `${round.victims[0]?.workload ?? ""} and ${round.victims.length - 1} more`}
+      <span className={styles.name} title={`${round.preemptor}, ${round.clusterQueue}, priority ${round.preemptorPriority}`}>
+        <RouterLink to={workloadAddress(round.preemptor)}>{round.preemptor}</RouterLink> <span className={styles.soft}>{round.preemptorPriority}</span>
       </span>
     ),
   },
-  { id: "freed", header: "Resources freed", width: "minmax(0, 1fr)", cell: (round) => <span className="number">{freedWords(round.victims)}</span> },
-  { id: "outcome", header: "Outcome", width: "minmax(0, 1.6fr)", cell: (round) => <span className={styles.soft}>{outcomeWords(round)}</span> },
-  { id: "at", header: "Time", width: "6rem", end: true, cell: (round) => <Timestamp at={round.committedAt} /> },
+  { id: "rule", header: "Rule", width: "minmax(0, 1fr)", cell: (round) => <span title={rulesOf(round)}>{rulesOf(round)}</span> },
+  { id: "victims", header: "Victims", width: "minmax(0, 1.6fr)", cell: (round) => <span title={round.victims.map(({ workload }) => workload).join("\n")}>{victimWords(round)}</span> },
+  { id: "cost", header: "Cost", width: "7rem", narrow: "6.5rem", end: true, cell: (round) => <span className="number">{costWords(round)}</span> },
+  { id: "refused", header: "Refused", width: "5rem", end: true, cell: (round) => <span title={refusedWords(round)}>{round.refused?.length || "—"}</span> },
+  { id: "stage", header: "Stage", width: "7.5rem", cell: (round) => <StageBadge stage={round.stage} /> },
+  { id: "result", header: "Result", width: "minmax(0, 1.4fr)", narrow: "minmax(0, 1fr)", below: true, cell: (round) => <span className={styles.soft}>{outcomeWords(round)}</span> },
 ];
 
 export function PreemptionsPage() {
   const url = useUrl();
   const { history } = useRouter();
-  const since = useSince(url.get("hours"));
-  const narrowedTo = { workload: url.get("workload"), clusterQueue: url.get("clusterQueue"), cohort: url.get("cohort"), since };
+  const [range] = useTimeRange();
+  const bounds = useBounds(range);
+  const narrowedTo = { workload: url.get("workload"), clusterQueue: url.get("clusterQueue"), cohort: url.get("cohort"), ...bounds };
   const list = useInfiniteQuery(roundsQuery(narrowedTo));
   const rounds = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  const narrowed = Object.values(narrowedTo).some((value) => value !== "");
+  const narrowed = [narrowedTo.workload, narrowedTo.clusterQueue, narrowedTo.cohort].some((value) => value !== "");
   return (
     <Page
       title="Preemptions"
-      lead="Preemption decisions: preemptor, victims, rule and outcome."
+      lead={rounds.length > 0 ? <Totals rounds={rounds} more={hasNextPage} /> : undefined}
     >
       <PreemptionFilters url={url} />
-      {rounds.length > 0 && (
-        <Card title="Preemption history" aside="play, or drag the slider">
-          <StorylineView rounds={rounds} />
-        </Card>
-      )}
       {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
       <Card>
         {list.data === undefined ? (
@@ -80,9 +81,9 @@ export function PreemptionsPage() {
               <p>Clear the filters or widen the time range.</p>
             </Empty>
           ) : (
-            <Empty title="No preemptions yet">
+            <Empty title={`No preemption: ${rangeWords(range).toLowerCase()}`}>
               <p>
-                Preemption follows the <code>preemption</code> policies of each ClusterQueue. Every preemption is kept here.
+                Preemption follows the <code>preemption</code> policies of each ClusterQueue. Every preemption is kept; choose a longer time range to see earlier ones.
               </p>
             </Empty>
           )
@@ -97,13 +98,54 @@ export function PreemptionsPage() {
           />
         )}
       </Card>
+      {rounds.length > 0 && <QueuePairs rounds={rounds} />}
+      {rounds.length > 0 && (
+        <Card title="Preemption history" aside={rounds.length > STORY_ROUNDS ? `the newest ${STORY_ROUNDS} rounds` : "play, or drag the slider"}>
+          <StorylineView rounds={rounds.slice(0, STORY_ROUNDS)} />
+        </Card>
+      )}
     </Page>
   );
 }
 
-// The instant is fixed when the choice is made, so that the question stays the same while the page is open.
-function useSince(hours: string): string {
+function Totals({ rounds, more }: { rounds: Round[]; more: boolean }) {
+  const repeats = repeatedPairs(rounds);
+  const count = `${rounds.length}${more ? "+" : ""} ${rounds.length === 1 ? "round" : "rounds"}`;
+  return (
+    <>
+      {count}, {gpuHours(gpuSecondsLost(rounds))} lost
+      {repeats.length > 0 && (
+        <span className={styles.warning}>
+          {" "}
+          · Repeated: {repeats[0]?.names.join(" and ")}, {repeats[0]?.rounds} times
+        </span>
+      )}
+    </>
+  );
+}
+
+function QueuePairs({ rounds }: { rounds: Round[] }) {
+  const figures = ["Rounds", "Victims", "Cost"].map((words) => ({ words, figure: true as const }));
+  return (
+    <Card title="By queue pair">
+      <PlainTable label="Preemptions by queue pair" heads={["Preemptor queue", "Victim queue", ...figures]}>
+        {queuePairs(rounds).map((pair) => (
+          <tr key={`${pair.preemptor} ${pair.victim}`}>
+            <th scope="row">{pair.preemptor}</th>
+            <td>{pair.victim}</td>
+            <td data-figure>{pair.rounds}</td>
+            <td data-figure>{pair.victims}</td>
+            <td data-figure>{gpuHours(pair.gpuSeconds)}</td>
+          </tr>
+        ))}
+      </PlainTable>
+    </Card>
+  );
+}
+
+// The instants are fixed when the range is chosen, so that the question stays the same while the page is open.
+function useBounds(range: TimeRange): { since: string; until: string } {
   const [opened] = useState(() => Date.now());
-  const count = Number(hours);
-  return hours === "" || Number.isNaN(count) ? "" : new Date(opened - count * 3_600_000).toISOString();
+  const { since, until = "" } = apiBounds(range, opened);
+  return { since, until };
 }
