@@ -12,6 +12,7 @@ import { problemOf, withRemedy } from "@/lib/api/problem";
 import type { Effect, Simulation } from "@/lib/api/types";
 
 import { applyDocuments, previewQuery } from "../api/objects";
+import { DiffView } from "./code-editor";
 import styles from "./configuration.module.css";
 
 const EFFECTS: Record<Effect["what"], string> = {
@@ -23,7 +24,15 @@ const EFFECTS: Record<Effect["what"], string> = {
   Changes: "would be placed elsewhere",
 };
 
-export function ApplyDialog({ documents, onClose, onDone }: { documents: string; onClose: () => void; onDone: () => void }) {
+export interface ApplyDialogProps {
+  documents: string;
+  /** What they were typed over. */
+  over: string;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+export function ApplyDialog({ documents, over, onClose, onDone }: ApplyDialogProps) {
   const [reason, setReason] = useState("");
   const client = useQueryClient();
   const preview = useQuery(previewQuery(documents));
@@ -45,6 +54,7 @@ export function ApplyDialog({ documents, onClose, onDone }: { documents: string;
   return (
     <Modal open title="Preview impact" words="Simulated on the current state. Not applied yet." onClose={onClose}>
       <form className={styles.form} onSubmit={submit}>
+        <DiffView label="Changes" before={over} after={documents} />
         <View query={preview} rows={2}>
           {(found) => <Impact found={found} />}
         </View>

@@ -14,12 +14,11 @@ import { checkQuery } from "../api/objects";
 import { threeWayMerge } from "../model/three-way-merge";
 import { issuesOf, issuesOfProblem, outcomeWords } from "../model/documents";
 import { ApplyDialog } from "./apply-dialog";
+import { CodeEditor, type CodeEditorHandle } from "./code-editor";
 import styles from "./configuration.module.css";
 import { Issues } from "./issues";
 
 const PAUSE = 400;
-const MIN_ROWS = 12;
-const MAX_ROWS = 24;
 
 interface Draft {
   text: string;
@@ -32,7 +31,7 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
   // As long as nothing is typed, it shows what is configured now; then what it was typed over is kept in mind.
   const [draft, setDraft] = useState<Draft | null>(null);
   const [applying, setApplying] = useState(false);
-  const area = useRef<HTMLTextAreaElement>(null);
+  const area = useRef<CodeEditorHandle>(null);
   const text = draft?.text ?? begin;
   const { checked, issues, isChecking } = useChecked(text, refusal === undefined);
   const isBroken = issues.some((issue) => issue.severity === "error");
@@ -46,17 +45,14 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
       <Card title={title} aside={aside} padded>
         <div className={styles.form}>
           {draft !== null && draft.over !== begin && <ChangedMeanwhile draft={draft} now={begin} onCarried={(text) => setDraft({ text, over: begin })} />}
-          <textarea
+          <CodeEditor
             ref={area}
-            className={styles.editor}
-            aria-label="Manifests"
-            aria-invalid={isBroken || undefined}
-            spellCheck={false}
+            label="Manifests"
+            hint="One or more YAML documents, separated by ---"
             readOnly={refusal !== undefined}
-            rows={Math.min(MAX_ROWS, Math.max(MIN_ROWS, text.split("\n").length))}
-            placeholder="One or more YAML documents, separated by ---"
+            issues={issues}
             value={text}
-            onChange={(event) => setDraft({ text: event.target.value, over: draft?.over ?? begin })}
+            onChange={(typed) => setDraft({ text: typed, over: draft?.over ?? begin })}
           />
           <p role="status" className={styles.quiet}>
             {refusal ?? statusWords(text, checked && outcomeWords(checked), isChecking)}
@@ -75,9 +71,9 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
           </div>
         </div>
       </Card>
-      {issues.length > 0 && <Issues issues={issues} onLine={(line) => selectLine(area.current, line)} />}
+      {issues.length > 0 && <Issues issues={issues} onLine={(line) => area.current?.select(line)} />}
       {applying && (
-        <ApplyDialog documents={text} onClose={() => setApplying(false)} onDone={onDone} />
+        <ApplyDialog documents={text} over={draft?.over ?? begin} onClose={() => setApplying(false)} onDone={onDone} />
       )}
     </div>
   );
@@ -125,13 +121,4 @@ function applyRefusal(text: string, isBroken: boolean, isUnchecked: boolean, isS
   if (isBroken) return "Fix the errors first";
   if (isUnchecked) return "Checking…";
   return isSame ? "No changes to apply" : undefined;
-}
-
-function selectLine(area: HTMLTextAreaElement | null, line: number): void {
-  if (area === null) return;
-  const lines = area.value.split("\n");
-  const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
-  area.focus();
-  area.setSelectionRange(start, start + (lines[line - 1]?.length ?? 0));
-  area.scrollTop = (area.scrollHeight / lines.length) * Math.max(0, line - 3);
 }
