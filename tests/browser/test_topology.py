@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from headgate.client.client import HeadgateClient
-from tests.browser.cluster import NAMESPACE, RACK, workload
+from tests.browser.cluster import HOSTS, NAMESPACE, RACK, workload
 from tests.browser.conftest import client_of, new_context, sign_in
 from tests.browser.screen import Screen
 from tests.processes.programs import wait_until
@@ -143,6 +143,35 @@ def test_near_fits_are_accessible_on_narrow_screens(
     assert violations == []
     assert overflow == 0
     assert screen.complaints == []
+
+
+def test_a_host_is_focused_in_two_actions_and_walked_to_by_keys(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    client.act(f"/v1/nodes/{HOSTS[1]}/cordon", {"reason": "a fan is loud"})
+    screen.open(f"/topology?map=cells&near={GANG}", "Topology")
+    page = screen.page
+    grid = page.get_by_role("grid", name="Hosts by GPU in use")
+    expect(grid).to_have_attribute("aria-rowcount", str(len(HOSTS)))
+    page.keyboard.press("/")
+    page.keyboard.type(HOSTS[1])
+    expect(page.get_by_text("1 host", exact=True)).to_be_visible()
+    page.keyboard.press("Enter")
+    panel = page.get_by_role("complementary", name=f"Host {HOSTS[1]}")
+    expect(panel.get_by_text("Cordoned", exact=True)).to_be_visible()
+    assert screen.serious_violations() == []
+    grid.focus()
+    for key in ("ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(grid.get_by_role("gridcell")).to_contain_text(
+        f"{HOSTS[1]}, rack-1, 0 of 4 GPU, cordoned"
+    )
+    page.get_by_label("Find host or rack").fill("rack-1")
+    page.get_by_role("button", name="Table", exact=True).click()
+    row = page.get_by_role("region", name="Hosts").get_by_role("row").filter(has_text=HOSTS[1])
+    expect(row).to_contain_text("Cordoned")
+    client.act(f"/v1/nodes/{HOSTS[1]}/uncordon", {"reason": "done"})
+    expect(row).to_contain_text("Ready")
 
 
 def _host_of(domains: list[dict[str, Any]], key: str) -> str:

@@ -104,6 +104,21 @@ function Choosers({ names, name, map }: { names: string[]; name: string; map: To
   );
 }
 
+function Panels({ map, resource, unready }: { map: TopologyMap; resource: string; unready: number }) {
+  return (
+    <>
+      {unready > 0 && <PartialNote>{unready === 1 ? "1 host not ready" : `${unready} hosts not ready`}</PartialNote>}
+      {map.domains.length > 0 && (
+        <div className={fits.panels}>
+          <Fits topology={map.topology} resource={resource} />
+          <Fragmentation topology={map.topology} resource={resource} at={map.at} />
+          <NearFits topology={map.topology} />
+        </div>
+      )}
+    </>
+  );
+}
+
 function Map({ map }: { map: TopologyMap }) {
   const url = useUrl();
   const resource = url.get("resource") || firstResource(map.resources);
@@ -114,24 +129,24 @@ function Map({ map }: { map: TopologyMap }) {
   const zoom = url.get("zoom");
   const zoomed = zoom === "" ? undefined : domainAt(map.domains, zoom.split("/"));
   const unready = hosts.filter((domain) => domain.host && !domain.host.ready).length;
+  const isLarge = hostsOf(zoomed ? [zoomed] : map.domains).length > MANY_HOSTS;
+  const asCells = isLarge || url.get("map") === "cells";
   const opened = hosts.find((domain) => domain.host?.name === url.get("host"));
   return (
     <>
-      {unready > 0 && <PartialNote>{unready === 1 ? "1 host not ready" : `${unready} hosts not ready`}</PartialNote>}
-      {hosts.length > 0 && (
-        <div className={fits.panels}>
-          <Fits topology={map.topology} resource={resource} />
-          <Fragmentation topology={map.topology} resource={resource} at={map.at} />
-          <NearFits topology={map.topology} />
-        </div>
-      )}
+      <Panels map={map} resource={resource} unready={unready} />
       <div className={styles.bar}>
         <Legend legend={legend} />
+        {!isLarge && hosts.length > 0 && (
+          <Button aria-pressed={asCells} onClick={() => url.change({ map: asCells ? "" : "cells" }, "replace")}>
+            Compact map
+          </Button>
+        )}
         {zoom !== "" && <Button onClick={() => url.change({ zoom: "" })}>Show all domains, not only {zoom}</Button>}
       </div>
       {hosts.length === 0 ? (
         <Empty title="No hosts in this topology">Nodes belong to a topology by the labels of its levels.</Empty>
-      ) : hostsOf(zoomed ? [zoomed] : map.domains).length > MANY_HOSTS ? (
+      ) : asCells ? (
         <HeatMapView
           domains={zoomed ? zoomed.children : map.domains}
           resource={resource}
