@@ -158,3 +158,21 @@ def test_the_pages_are_accessible(browser: Browser, headgate: Up, scheme: str) -
     context.close()
     assert {path: violations for path, violations in found.items() if violations} == {}
     assert screen.complaints == []
+
+
+def test_one_time_range_goes_along_and_an_incident_link_shows_the_past(screen: Screen) -> None:
+    page = screen.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    screen.open("/?last=1h", "Overview")
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Preemptions").click()
+    expect(page).to_have_url(re.compile("/preemptions.*last=1h"))
+    page.get_by_role("button", name="Time range: Last hour").click()
+    page.get_by_role("button", name="Copy incident link").click()
+    expect(page.get_by_text("Incident link copied")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert all(part in link for part in ("/preemptions?", "from=", "to=", "at="))
+    page.goto(link)
+    expect(screen.freshness).to_contain_text("Past")
+    expect(screen.freshness).not_to_contain_text("Live")
+    expect(page.get_by_role("main")).to_have_attribute("data-past", "true")
+    assert screen.serious_violations() == []

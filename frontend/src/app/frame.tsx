@@ -7,6 +7,7 @@ import { Button } from "@/components/ui/button";
 import { RouterLink } from "@/components/ui/router-link";
 import { Notices } from "@/components/ui/notices";
 import { type Hotkeys, useHotkeys } from "@/lib/hooks/use-hotkeys";
+import { useKeptRange } from "@/lib/hooks/use-time-range";
 
 import { FreshnessBadge } from "./freshness-badge";
 import { HelpDialog } from "./help-dialog";
@@ -26,6 +27,7 @@ export function Frame() {
   const [navigation, setNavigation] = useState(false);
   const [past, setPast] = useState(false);
   const moment = useShownMoment();
+  useKeptRange();
   const pages: Hotkeys = Object.fromEntries(DESTINATIONS.map(({ key, path }) => [`g ${key}`, () => history.push(path)]));
   useHotkeys({ ...pages, "?": () => setHelp(true), "Ctrl+k": () => setPalette((open) => !open) });
   return (
@@ -64,7 +66,7 @@ export function Frame() {
       </header>
       {(past || moment !== "") && <PastBar onClose={() => setPast(false)} />}
       <Sidebar open={navigation} onGone={() => setNavigation(false)} />
-      <main id="content" className={styles.main} tabIndex={-1}>
+      <main id="content" className={styles.main} tabIndex={-1} data-past={moment !== "" || undefined}>
         <Outlet key={moment === "" ? "now" : "past"} />
       </main>
       {palette && <Palette onClose={() => setPalette(false)} />}

@@ -1,12 +1,16 @@
 // Chooses the time range of all pages: a preset, a typed length, or two instants.
-import { CalendarClock } from "lucide-react";
+import { CalendarClock, Link2 } from "lucide-react";
 import { Popover } from "radix-ui";
 import { type SubmitEvent, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
+import { announce } from "@/components/ui/notices";
+import { useFreshness } from "@/lib/hooks/use-live";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
-import { PRESETS, type TimeRange, boundsOf, rangeBetween, rangeWords, secondsOf } from "@/lib/time-range";
+import { searchWith } from "@/lib/hooks/use-url";
+import { shownMoment } from "@/lib/past";
+import { PRESETS, type TimeRange, boundsOf, fixedRange, parametersOf, rangeBetween, rangeWords, secondsOf } from "@/lib/time-range";
 
 import styles from "./time-range-picker.module.css";
 
@@ -36,10 +40,29 @@ export function TimeRangePicker() {
               </li>
             ))}
           </ul>
-          <Custom range={range} onChoose={take} />
+          <div className={styles.custom}>
+            <Custom range={range} onChoose={take} />
+            <IncidentLink range={range} />
+          </div>
         </Popover.Content>
       </Popover.Portal>
     </Popover.Root>
+  );
+}
+
+/** The address of this page with absolute times and the position, which shows others the same later. */
+function IncidentLink({ range }: { range: TimeRange }) {
+  const { position } = useFreshness();
+  const copy = async () => {
+    const search = searchWith(window.location.search, { ...parametersOf(fixedRange(range, Date.now())), at: shownMoment() || String(position) });
+    await navigator.clipboard.writeText(`${window.location.origin}${window.location.pathname}${search}`);
+    announce("Incident link copied");
+  };
+  return (
+    <Button onClick={() => void copy().catch(() => announce("The link could not be copied", "bad"))}>
+      <Link2 aria-hidden="true" />
+      Copy incident link
+    </Button>
   );
 }
 
