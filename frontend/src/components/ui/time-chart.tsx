@@ -91,7 +91,7 @@ function useCrosshair({ times, onBrush, onTable }: Pick<TimeChartProps, "times" 
 }
 
 function Plot(props: TimeChartProps & { onTable: () => void }) {
-  const { label, times, series, limits = NONE, marks = NONE, range, dataSince, format, stacked = false, onBrush } = props;
+  const { label, times, series, limits = NONE, marks, range, dataSince, format, stacked = false, onBrush } = props;
   const { shown, cursor, setCursor, selected, onKeyDown } = useCrosshair(props);
   const at = times[shown];
   return (
@@ -115,7 +115,7 @@ function Plot(props: TimeChartProps & { onTable: () => void }) {
           </span>
         )}
       </div>
-      <Marks marks={marks} range={range} />
+      {marks && <Marks marks={marks} range={range} />}
       <Legend {...{ series, limits, format, shown, at }} />
     </>
   );

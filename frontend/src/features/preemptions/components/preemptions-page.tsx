@@ -20,7 +20,6 @@ import { roundsQuery } from "../api/preemptions";
 import { costWords, gpuSecondsLost, queuePairs, refusedWords, repeatedPairs, rulesOf, victimWords } from "../model/ledger";
 import { outcomeWords } from "../model/rounds";
 import { PreemptionFilters } from "./preemption-filters";
-import { StageBadge } from "./stage-badge";
 import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";
 
@@ -32,7 +31,7 @@ const COLUMNS: Column<Round>[] = [
   {
     id: "preemptor",
     header: "Preemptor",
-    width: "minmax(0, 1.4fr)",
+    width: "minmax(0, 1.5fr)",
     narrow: "minmax(0, 1fr)",
     cell: (round) => (
       <span className={styles.name} title={`${round.preemptor}, ${round.clusterQueue}, priority ${round.preemptorPriority}`}>
@@ -40,12 +39,11 @@ const COLUMNS: Column<Round>[] = [
       </span>
     ),
   },
-  { id: "rule", header: "Rule", width: "minmax(0, 1fr)", cell: (round) => <span title={rulesOf(round)}>{rulesOf(round)}</span> },
-  { id: "victims", header: "Victims", width: "minmax(0, 1.6fr)", cell: (round) => <span title={round.victims.map(({ workload }) => workload).join("\n")}>{victimWords(round)}</span> },
+  { id: "rule", header: "Rule", width: "10rem", cell: (round) => <span title={rulesOf(round)}>{rulesOf(round)}</span> },
+  { id: "victims", header: "Victims", width: "minmax(0, 1.2fr)", cell: (round) => <span title={round.victims.map(({ workload }) => workload).join("\n")}>{victimWords(round)}</span> },
   { id: "cost", header: "Cost", width: "7rem", narrow: "6.5rem", end: true, cell: (round) => <span className="number">{costWords(round)}</span> },
-  { id: "refused", header: "Refused", width: "5rem", end: true, cell: (round) => <span title={refusedWords(round)}>{round.refused?.length || "—"}</span> },
-  { id: "stage", header: "Stage", width: "7.5rem", cell: (round) => <StageBadge stage={round.stage} /> },
-  { id: "result", header: "Result", width: "minmax(0, 1.4fr)", narrow: "minmax(0, 1fr)", below: true, cell: (round) => <span className={styles.soft}>{outcomeWords(round)}</span> },
+  { id: "refused", header: "Refused", width: "4.5rem", end: true, cell: (round) => <span title={refusedWords(round)}>{round.refused?.length || "—"}</span> },
+  { id: "result", header: "Result", width: "minmax(0, 1.3fr)", below: true, cell: (round) => <span className={styles.soft} title={outcomeWords(round)}>{outcomeWords(round)}</span> },
 ];
 
 export function PreemptionsPage() {
