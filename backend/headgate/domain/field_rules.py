@@ -92,6 +92,14 @@ def range_violations(
         yield violation(pointer, "NotInRange", value=value, minimum=minimum, maximum=maximum)
 
 
+def weight_range_violations(pointer: str, weight_milli: int) -> Iterator[Violation]:
+    """Yields the violation by a negative weight, in thousandths; the text has what was written."""
+    if weight_milli < 0:
+        whole, rest = divmod(-weight_milli, 1_000)
+        told = f"-{whole}.{rest:03}".rstrip("0").rstrip(".")
+        yield violation(pointer, "BelowMinimum", value=told, minimum=0)
+
+
 def count_violations(
     pointer: str, count: int, maximum: int, minimum: int = 0, field: str = ""
 ) -> Iterator[Violation]:

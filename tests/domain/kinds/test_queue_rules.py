@@ -23,6 +23,7 @@ from headgate.domain.kinds.queue_settings import (
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.selectors import LabelSelector, Requirement
+from headgate.messages.catalogue import text_of
 from tests.builders.queues import (
     a_cluster_queue,
     a_cluster_queue_spec,
@@ -217,3 +218,18 @@ def test_a_local_queue_leads_to_one_cluster_queue_permanently() -> None:
     story = Scenario(LOCAL_QUEUE).given_state(a_local_queue())
     change = Change(spec=LocalQueueSpec(cluster_queue="other"))
     assert pointers(story.refuses(change, InvalidObject)) == ["/spec/clusterQueue"]
+
+
+def test_a_negative_amount_or_weight_is_told_as_it_was_written() -> None:
+    """Rules count millicores and thousandths; a user wrote neither."""
+    quota = replace(a_quota(), nominal_quota=-1_500, borrowing_limit=-1_000)
+    group = ResourceGroup(
+        covered_resources=(quota.name,), flavors=(FlavorQuotas(name="f", resources=(quota,)),)
+    )
+    spec = a_cluster_queue_spec(resource_groups=(group,), cohort_name="c", fair_weight_milli=-2_500)
+    broken = cluster_queue_violations(spec)
+    assert {each.pointer.rpartition("/")[2]: text_of(each.message) for each in broken} == {
+        "nominalQuota": "Must be at least 0; got -1.5 CPU",
+        "borrowingLimit": "Must be at least 0; got -1 CPU",
+        "weight": "Must be at least 0; got -2.5",
+    }

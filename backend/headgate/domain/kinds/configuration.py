@@ -14,6 +14,7 @@ from headgate.domain.field_rules import (
     name_violations,
     range_violations,
     shown,
+    weight_range_violations,
 )
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
@@ -264,7 +265,7 @@ def _admission_fair_sharing_violations(sharing: AdmissionFairSharing | None) -> 
     for resource, weight in sharing.resource_weights_milli.items():
         pointer = child(f"{part}/resourceWeights", resource)
         yield from name_violations(pointer, resource, broken_rule_of_label_key)
-        yield from range_violations(pointer, weight, 0)
+        yield from weight_range_violations(pointer, weight)
 
 
 def _resource_violations(rules: ResourceRules) -> Iterator[Violation]:

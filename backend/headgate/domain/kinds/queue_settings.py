@@ -14,6 +14,7 @@ from headgate.domain.field_rules import (
     duplicate_violations,
     name_violations,
     range_violations,
+    weight_range_violations,
 )
 from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.message import Amount
@@ -153,7 +154,9 @@ def _quota_violations(place: str, quota: ResourceQuota, *, has_parent: bool) -> 
         ("lendingLimit", quota.lending_limit),
     )
     for field, amount in (("nominalQuota", quota.nominal_quota), *limits):
-        yield from range_violations(child(place, field), amount, 0)
+        if amount is not None and amount < 0:
+            told = Amount(quota.name, amount)
+            yield violation(child(place, field), "BelowMinimum", value=told, minimum=0)
     for field, amount in limits:
         if amount is not None and not has_parent:
             yield violation(child(place, field), "LimitWithoutCohort", field=field)
@@ -171,7 +174,7 @@ def _lending_violations(place: str, quota: ResourceQuota) -> Iterator[Violation]
 
 def weight_violations(weight_milli: int) -> Iterator[Violation]:
     """Yields broken rules of the weight for fair sharing, in thousandths."""
-    yield from range_violations("/spec/fairSharing/weight", weight_milli, 0)
+    yield from weight_range_violations("/spec/fairSharing/weight", weight_milli)
 
 
 WithinClusterQueuePolicy = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
