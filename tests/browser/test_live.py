@@ -67,6 +67,50 @@ def test_a_submitted_workload_appears_and_becomes_running(
     expect(screen.row("arriving")).to_contain_text("Succeeded")
 
 
+def listed_reasons(client: HeadgateClient) -> dict[str, str]:
+    """The reason of each workload that does not run, as the list of the API has it."""
+    query = {"minPosition": str(client.head())}
+    items = client.items(f"/v1/namespaces/{NAMESPACE}/workloads", query)
+    return {item["metadata"]["name"]: item["status"]["explanation"]["summary"] for item in items}
+
+
+def test_every_pending_row_has_its_current_reason(screen: Screen, client: HeadgateClient) -> None:
+    """Refused, equal to a refused one, unschedulable, held, and of a queue that does not exist."""
+    lost = workload("reason-lost")
+    lost["spec"]["queueName"] = "nowhere"
+    client.submit_batch([workload("reason-fills-1", gpus=4), workload("reason-fills-2", gpus=4)])
+    for name in ("reason-fills-1", "reason-fills-2"):
+        make_ready(client, name)
+    short = [workload("reason-short", gpus=2), workload("reason-equal", gpus=2)]
+    client.submit_batch([*short, workload("reason-never", gpus=9), workload("reason-held"), lost])
+    path = f"/v1/namespaces/{NAMESPACE}/workloads/reason-held/hold"
+    client.act(path, {"reason": "wrong data"})
+    pending = ("short", "equal", "never", "held", "lost")
+    wait_for(lambda: "short" in listed_reasons(client)["reason-short"], "reason-short is evaluated")
+    told = {name: listed_reasons(client)[f"reason-{name}"] for name in pending}
+    assert "nowhere" in told["lost"]
+    assert "9" in told["never"]
+
+    screen.open("/workloads", "Workloads")
+    for name, reason in told.items():
+        expect(screen.row(f"reason-{name}")).to_contain_text(reason)
+    expect(screen.row("reason-never")).to_contain_text("Unschedulable")
+
+    # The reason of a row that stays pending follows what happens to it.
+    client.act(f"/v1/namespaces/{NAMESPACE}/workloads/reason-short/hold", {"reason": "a pause"})
+    expect(screen.row("reason-short")).to_contain_text("a pause")
+    finish(client, "reason-fills-1")
+    expect(screen.row("reason-equal")).to_contain_text("Starting")
+    expect(screen.row("reason-equal")).not_to_contain_text(told["equal"])
+
+    for name in ("reason-fills-2", "reason-equal"):
+        finish(client, name)
+    for name in ("short", "never", "held", "lost"):
+        workload_path = f"/v1/namespaces/{NAMESPACE}/workloads/reason-{name}"
+        client.act(f"{workload_path}/cancel", {"reason": "the test is over"})
+    expect(screen.row("reason-lost")).to_contain_text("Cancelled")
+
+
 def test_a_hold_with_its_reason_is_in_the_log(screen: Screen, client: HeadgateClient) -> None:
     client.submit_batch([workload("too-big", gpus=99)])
     screen.open(f"/workloads/{NAMESPACE}/too-big", f"{NAMESPACE}/too-big")
