@@ -41,6 +41,15 @@ CPU_OF_THE_BODY = (
 )
 """Tests with pods or quotas that their body makes, of so much CPU as it says."""
 
+INSTANTS_OF_THE_BODY = ("TestSnapshotDeterministicOrder",)
+"""Tests with instants that their body sets."""
+
+PRIORITIES = ("priority", "value", "maxPriorityThreshold")
+PRIORITY_IS_THE_OUTCOME = ("util_priority", "visibility_storage-TestNewPendingWorkloadPriority")
+"""Tests that want a priority, as a number."""
+
+BOOST = "kueue.x-k8s.io/priority-boost"
+_INSTANT = re.compile(r"\b2026-01-(?=\d\dT)")
 _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)(m|k|)")
 
 
@@ -80,6 +89,28 @@ def scaled(document: Document) -> None:
     _scale([c for c in document["cases"] if not c.get("inputs", {}).get("resourceTransformations")])
 
 
+def postponed(document: Document) -> None:
+    """All instants of January two months later, with all distances as they are."""
+    document.update(json.loads(_INSTANT.sub("2026-03-", json.dumps(document))))
+
+
+def prioritized(document: Document) -> None:
+    """Twice every priority, so that their order stays; boosts are amounts of their own."""
+    if BOOST not in json.dumps(document):
+        document.update(_doubled(document))
+
+
+def _doubled(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_doubled(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: each * 2 if name in PRIORITIES and type(each) is int else _doubled(each)
+        for name, each in value.items()
+    }
+
+
 def together(document: Document) -> None:
     """All of that at once, but for the amounts."""
     for change in (renamed, reordered, explicit):
@@ -87,13 +118,14 @@ def together(document: Document) -> None:
 
 
 CHANGES: Mapping[str, Change] = {
-    change.__name__: change for change in (renamed, reordered, sparse, explicit, scaled)
+    change.__name__: change
+    for change in (renamed, reordered, sparse, explicit, scaled, postponed, prioritized)
 }
 
 
 def differing(change: Change, path: Path, folder: Path, every: int = 1) -> Iterator[str]:
     """What comes of each variant of the cases of a file (one in `every`) where it should not."""
-    if change is scaled and not _can_be_scaled(path):
+    if not _applies(change, path):
         return
     if path.suffix == ".jsonl":
         lines = path.read_text(encoding="utf-8").splitlines()[::every]
@@ -115,6 +147,14 @@ def differing(change: Change, path: Path, folder: Path, every: int = 1) -> Itera
     for was, now in zip(known, found, strict=True):
         if was.outcome != now.outcome:
             yield f"{path.name} {was.name}: {was.outcome}, and {_told(now)}"
+
+
+def _applies(change: Change, path: Path) -> bool:
+    if change is scaled:
+        return _can_be_scaled(path)
+    if change is postponed:
+        return not path.stem.endswith(INSTANTS_OF_THE_BODY)
+    return change is not prioritized or not path.stem.startswith(PRIORITY_IS_THE_OUTCOME)
 
 
 def _can_be_scaled(path: Path) -> bool:
