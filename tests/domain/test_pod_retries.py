@@ -176,7 +176,9 @@ def test_an_index_that_a_scale_down_took_comes_again_with_its_next_run() -> None
     """Its executor stopped the run that was there, and starts no run twice."""
     state, _ = reported(started(completions=8), an_end(0))
     assert layout_of(state) == [(1, 1, "a"), (2, 1, "b"), (3, 1, "b"), (4, 1, "a")]
-    state = evolve(state, WorkloadScaledDown(admission=an_admission_of(a=1, b=1)), T0)
+    state = evolve(
+        state, WorkloadScaledDown(admission=an_admission_of(a=1, b=1), next_runs=True), T0
+    )
     assert [(index, run) for index, run, _ in layout_of(state)] == [(1, 1), (2, 1)]
     state, _ = reported(state, an_end(1), an_end(2))
     assert [(index, run) for index, run, _ in layout_of(state)] == [(3, 2), (4, 2)]

@@ -48,6 +48,7 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "workload.deactivated": 3,
     "workload.finished": 2,
     "workload.eviction_forced": 2,
+    "workload.scaled_down": 2,
     **{name_of(event): 2 for kind in KINDS for event in (kind.created, kind.changed)},
     "node.created": 3,
     "node.changed": 3,
@@ -68,7 +69,8 @@ The versions after these have what executors say of nodes and of themselves, and
 nodeLossPolicy; then a workload's spec has its retries and completions, then what its pods need of
 executors and require of the pods around them, and an Executor its orphaned pods. Version 3 of
 a pending reason has what is free of what an unschedulable workload lacks. Version 3 of a
-deactivation may be for an invalid topology request.
+deactivation may be for an invalid topology request. Version 2 of a scale-down says whether indices
+come again with their next run.
 """
 
 READABLE_SINCE: dict[str, int] = {
@@ -76,6 +78,7 @@ READABLE_SINCE: dict[str, int] = {
     "workload.submitted": 5,
     "workload.spec_changed": 4,
     "workload.deactivated": 2,
+    "workload.scaled_down": 1,
     "cluster_queue.created": 2,
     "cluster_queue.changed": 2,
     "executor.created": 3,
@@ -98,6 +101,7 @@ _OF_AROUND_PODS = re.compile(rb'"pod_constraints":\{')
 _OF_UNITS = (b'"disruption_mode":"R', b'"pod_set_protections":{"')
 """Releases without either would preempt other pods."""
 _OF_A_DEACTIVATION = b'"cause":"TopologyRequestInvalid"'
+_OF_A_SCALE_DOWN = b'"next_runs":true'
 READABLE_WITH_LATER_FIELDS: dict[str, tuple[int, int, int]] = {
     "workload.submitted": (9, 8, 6),
     "workload.spec_changed": (8, 7, 5),
@@ -166,6 +170,8 @@ def has_later_fields(name: str, fields: bytes) -> bool:
         return _OF_A_QUEUE.search(fields) is not None
     if name == "workload.deactivated":
         return _OF_A_DEACTIVATION in fields
+    if name == "workload.scaled_down":
+        return _OF_A_SCALE_DOWN in fields
     return any(_kinds_of_later_fields(fields))
 
 

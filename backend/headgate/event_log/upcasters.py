@@ -190,6 +190,11 @@ def _before_invalid_requests(fields: Fields) -> Fields:
     return fields
 
 
+def _before_next_runs(fields: Fields) -> Fields:
+    """Scale-downs of version 1: an index that came again had its run of before."""
+    return fields
+
+
 def _without_owner(fields: Fields) -> Fields:
     """Workloads submitted up to version 2: their owner is the actor of the event."""
     return {**fields, "owner": None}
@@ -313,6 +318,7 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("configuration.created", 8): _before_invalid_requests,
     ("configuration.changed", 8): _before_invalid_requests,
     ("workload.deactivated", 2): _before_invalid_requests,
+    ("workload.scaled_down", 1): _before_next_runs,
     ("cluster_queue.created", 3): _before_partial_admission,
     ("cluster_queue.changed", 3): _before_partial_admission,
     **{

@@ -196,10 +196,12 @@ class WorkloadPlaced(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pl
 class WorkloadScaledDown(msgspec.Struct, frozen=True, kw_only=True, tag="workload.scaled_down"):
     """The owner lowered pod counts while quota is reserved; the admission is what remains.
 
-    The pods removed were the last in rank order (topology.md §2, Elastic).
+    The pods removed were the last in rank order (topology.md §2, Elastic). With `next_runs` their
+    indices, as far as these are yet to complete, come again with the next run.
     """
 
     admission: Admission
+    next_runs: bool = False
 
 
 class WorkloadPodsReclaimed(

@@ -309,13 +309,16 @@ def _scaled_down(workload: Workload, event: e.WorkloadScaledDown) -> Workload:
     if workload.admission is None:
         return scaled
     layout = changed_layout(workload.admission, event.admission, workload.layout)
+    scaled = with_layout(scaled, workload, layout)
+    if not event.next_runs:
+        return scaled
     before = pod_nodes(workload.admission, workload.layout)
     after = pod_nodes(event.admission, layout)
     removed = {
         name: tuple(index for index in nodes if index not in after.get(name, {}))
         for name, nodes in before.items()
     }
-    return advanced(with_next_runs(with_layout(scaled, workload, layout), removed))
+    return advanced(with_next_runs(scaled, removed))
 
 
 def _reclaimed(workload: Workload, event: e.WorkloadPodsReclaimed) -> Workload:

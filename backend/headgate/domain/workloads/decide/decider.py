@@ -225,7 +225,8 @@ def _scale_down_events(workload: Workload, spec: WorkloadSpec) -> Iterator[Workl
         return
     left = trimmed_admission(workload.admission, spec.pod_sets)
     if left is not workload.admission:
-        yield WorkloadScaledDown(admission=left)
+        has_completions = any(each.completions is not None for each in spec.pod_sets)
+        yield WorkloadScaledDown(admission=left, next_runs=has_completions)
 
 
 def _divergence_events(
