@@ -1,4 +1,4 @@
-"""The command line `headgate`: one module a command, which talks to the API only."""
+"""The command line `headgate`: families of commands that call the API or run an installation."""
 
 import sys
 

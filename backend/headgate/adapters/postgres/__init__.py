@@ -1,1 +1,1 @@
-"""The event log, its read models and locks in Postgres: all SQL stands here."""
+"""The event log, its read models and locks in Postgres; the append itself is in `migrations/`."""

@@ -1,1 +1,1 @@
-"""Clocks, ids and randomness: everything nondeterministic."""
+"""Clocks, ids and randomness, log lines of processes, and what is checked at their start."""

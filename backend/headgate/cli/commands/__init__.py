@@ -1,1 +1,1 @@
-"""One module for each family of commands; each calls the API and shows the answer."""
+"""One module for each family of commands; all but `log` call the API and show the answer."""

@@ -1,1 +1,1 @@
-"""A simulated executor: it reports starts, runs and stops of pods without running any."""
+"""Executors as programs: one that simulates pods, and those of Kubernetes, Ray and Slurm."""

@@ -1,1 +1,1 @@
-"""One stream per preemption round: from its commit until its preemptor is admitted."""
+"""One stream per preemption round: from its commit until it completes, expires or is given up."""

@@ -1,1 +1,1 @@
-"""Kubernetes as a substrate: plain pods on the nodes that Headgate has chosen."""
+"""Kubernetes as a substrate: plain pods, Jobs and JobSets on the nodes that Headgate has chosen."""
