@@ -3,7 +3,8 @@
 import pytest
 
 from headgate.application.ports import Loaded, Row, WorkloadQuery
-from headgate.application.workload_filter import WorkloadFilter
+from headgate.application.queries.workload_lists import conditions_in, order_in
+from headgate.application.workload_filter import WorkloadFilter, WorkloadGroup, order_value
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
@@ -11,7 +12,8 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import WorkloadOwner
-from headgate.domain.workloads.state import Hold, Workload
+from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
+from headgate.domain.workloads.state import Condition, Hold, Workload
 from tests.contracts.adapters import Adapters
 from tests.contracts.events import event, key, shown, unit
 from tests.contracts.history import committed, submitted
@@ -170,6 +172,155 @@ def test_filters_narrow_a_list(
     )
 
     assert sorted(names(adapters, **query)) == sorted(found)
+
+
+SECOND = 1_000_000
+NOW = CREATED + 1_000 * SECOND
+
+
+def spec_of(gpus: int, pods: int, queue: str = "door", priority: int = 0) -> WorkloadSpec:
+    scheduling = Scheduling(requests={"cpu": 1000, "nvidia.com/gpu": gpus})
+    return WorkloadSpec(
+        queue_name=queue,
+        priority=priority,
+        pod_sets=(PodSet(count=pods, scheduling=scheduling),),
+    )
+
+
+def show_grid(adapters: Adapters) -> None:
+    """Four workloads: one runs, one ended, two wait, of which one can never start."""
+    door = configured("door", LocalQueueSpec(cluster_queue="gpu"), "a")
+    adapters.log.append([shown("localqueue/a/door", door)])
+    admission = Admission(cluster_queue="lent", pod_set_assignments=())
+    admitted = Condition(
+        type="Admitted", status=True, reason="Admitted", last_transition_at=NOW - 100 * SECOND
+    )
+    ended = Condition(
+        type="Finished", status=True, reason="Failed", last_transition_at=NOW - 20 * SECOND
+    )
+    show(
+        adapters,
+        workload(
+            "run-1",
+            spec=spec_of(8, 2, priority=5),
+            owner=ADA,
+            admission=admission,
+            conditions=(admitted,),
+            accumulated_execution_seconds=300,
+        ),
+        workload(
+            "run-2",
+            created_at=CREATED + 500 * SECOND,
+            spec=spec_of(1, 1, queue="Side"),
+            owner=WorkloadOwner(user="Ben"),
+            conditions=(admitted, ended),
+            finished_at=NOW - 20 * SECOND,
+        ),
+        workload("wait-1", created_at=CREATED + 900 * SECOND, spec=spec_of(4, 4), owner=ADA),
+        workload("wait-2", spec=spec_of(16, 1), labels={"team": "x"}),
+    )
+
+
+def grid(adapters: Adapters, text: str, order: str = "name", **paging: object) -> list[str]:
+    where = WorkloadFilter(conditions=conditions_in(text, "ada"), at=NOW)
+    query = WorkloadQuery(where=where, order=order_in(order, NOW), keys=("a/wait-2",), **paging)  # type: ignore[arg-type]
+    return [loaded.state.name for loaded in adapters.models.workloads(query)]
+
+
+FOUND_BY = {
+    "": ["run-1", "run-2", "wait-1", "wait-2"],
+    "RUN": ["run-1", "run-2"],
+    "-run": ["wait-1", "wait-2"],
+    "name:=run-1": ["run-1"],
+    "queue:side": ["run-2"],
+    "queue:=a/door gpu:>=8": ["run-1", "wait-1", "wait-2"],
+    "clusterQueue:gpu": ["wait-1", "wait-2"],
+    "clusterQueue:=lent": ["run-1"],
+    "owner:me": ["run-1", "wait-1"],
+    "owner:be": ["run-2"],
+    "owner:ada,ben -phase:Failed": ["run-1", "wait-1"],
+    "phase:Pending": ["wait-1", "wait-2"],
+    "phase:Unschedulable,Failed": ["run-2", "wait-2"],
+    "-phase:Unschedulable": ["run-1", "run-2", "wait-1"],
+    "label:team=x": ["wait-2"],
+    "-label:team": ["run-1", "run-2", "wait-1"],
+    "gpu:1": ["run-2"],
+    "pods:4": ["wait-1"],
+    "gpu:>15": ["run-1", "wait-1", "wait-2"],
+    "priority:>0": ["run-1"],
+    "run:400": ["run-1"],
+    "run:80": ["run-2"],
+    "wait:600s": ["run-1"],
+    "wait:400": ["run-2"],
+    "wait:<2m": ["wait-1"],
+    "ended:<1h": ["run-2"],
+    "-ended:<1h": ["run-1", "wait-1", "wait-2"],
+    "submitted:>=15m": ["run-1", "wait-2"],
+    "name:%": [],
+}
+
+
+def test_conditions_narrow_a_list(adapters: Adapters) -> None:
+    show_grid(adapters)
+
+    assert {text: grid(adapters, text) for text in FOUND_BY} == FOUND_BY
+
+
+IN_ORDER_OF = {
+    "-gpu": ["wait-1", "wait-2", "run-1", "run-2"],
+    "gpu": ["run-2", "wait-1", "wait-2", "run-1"],
+    "-wait": ["wait-2", "run-1", "run-2", "wait-1"],
+    "run": ["wait-1", "wait-2", "run-2", "run-1"],
+    "-ended": ["run-2", "wait-1", "wait-2", "run-1"],
+    "owner": ["wait-2", "run-2", "wait-1", "run-1"],
+    "-submitted": ["wait-1", "run-2", "wait-2", "run-1"],
+    "submitted": ["wait-2", "run-1", "run-2", "wait-1"],
+    "clusterQueue": ["run-2", "wait-1", "wait-2", "run-1"],
+}
+
+
+def test_a_list_comes_in_any_order_page_by_page(adapters: Adapters) -> None:
+    show_grid(adapters)
+
+    assert {order: grid(adapters, "", order) for order in IN_ORDER_OF} == IN_ORDER_OF
+    assert {order: one_by_one(adapters, order) for order in IN_ORDER_OF} == IN_ORDER_OF
+
+
+def one_by_one(adapters: Adapters, order: str) -> list[str]:
+    """The names of all workloads, read in pages of one."""
+    paged, paging = list[str](), dict[str, object]()
+    while found := grid(adapters, "", order, limit=1, **paging):
+        paged += found
+        [last] = adapters.models.load([f"workload/a/{found[0]}"])
+        queue = {"run-1": "lent", "run-2": ""}.get(found[0], "gpu")
+        value = order_value(order_in(order, NOW), last.state, queue)
+        paging = {"after": (last.state.created_at, last.state.key), "after_value": value}
+    return paged
+
+
+def test_workloads_are_counted_by_a_field(adapters: Adapters) -> None:
+    show_grid(adapters)
+    every = WorkloadQuery(where=WorkloadFilter(at=NOW))
+
+    def group(value: str, count: int, gpus: int, pods: int) -> WorkloadGroup:
+        return WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods)
+
+    models = adapters.models
+    assert models.workload_groups(every, None) == [group("", 4, 49, 8)]
+    assert models.workload_groups(every, "owner") == [
+        group("ada", 2, 32, 6),
+        group("", 1, 16, 1),
+        group("Ben", 1, 1, 1),
+    ]
+    assert models.workload_groups(every, "clusterQueue")[0] == group("gpu", 2, 32, 5)
+    assert [found.value for found in models.workload_groups(every, "phase")] == [
+        "Pending", "Starting", "Failed"
+    ]  # fmt: skip
+    assert [found.value for found in models.workload_groups(every, "queue")] == [
+        "a/door", "a/Side"
+    ]  # fmt: skip
+    nothing = WorkloadQuery(where=WorkloadFilter(phases=("Evicting",)))
+    assert models.workload_groups(nothing, None) == []
 
 
 def test_objects_of_a_kind_come_by_name_page_by_page(adapters: Adapters) -> None:

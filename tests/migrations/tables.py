@@ -151,6 +151,11 @@ WORKLOAD = Table(
     Column("due_at", BigInteger),
     _column("state", JSON),
     _column("owner", BYTEWISE),
+    _column("gpus", BigInteger),
+    _column("pods", BigInteger),
+    _column("executed_seconds", BigInteger),
+    Column("admitted_at", BigInteger),
+    Column("finished_at", BigInteger),
 )
 Index("workload_created_at", WORKLOAD.c.created_at, WORKLOAD.c.stream)
 Index("workload_namespace", WORKLOAD.c.namespace, WORKLOAD.c.created_at, WORKLOAD.c.stream)

@@ -41,7 +41,6 @@ from headgate.api.parameters import (
     read_at,
     reject_unknown_parameters,
 )
-from headgate.api.pod_logs import WorkloadLogs
 from headgate.api.pod_sessions import WorkloadSessions, relay_of
 from headgate.api.preemptions import Preemptions
 from headgate.api.problems import answer_failure, exception_handlers
@@ -75,7 +74,8 @@ from headgate.api.web_pages import (
 from headgate.api.workloads.actions import WorkloadProtection
 from headgate.api.workloads.actions import router as workload_actions
 from headgate.api.workloads.controller import AllWorkloads, Workloads
-from headgate.api.workloads.queries import WorkloadPods
+from headgate.api.workloads.pods import WorkloadLogs, WorkloadPods
+from headgate.api.workloads.queries import WorkloadRows
 from headgate.application.access.identity import TokenCache
 from headgate.application.access.request_limits import RequestLimits, read_limits
 from headgate.application.application_services import ApplicationServices, DatabaseClock
@@ -209,6 +209,7 @@ def _version_one() -> Router:
             WorkloadSessions,
             ExecutorPods,
             WorkloadPods,
+            WorkloadRows,
             report_routes(),
             CheckReports,
             Events,

@@ -19,7 +19,7 @@ from litestar.response import Stream
 from headgate.api.answers import Answer, answer, response
 from headgate.api.bodies import Position, RequestBody, Schema
 from headgate.api.callers import STREAMED, Caller, is_still_authorized, origin_of, services_of
-from headgate.api.pod_logs import pod_named
+from headgate.api.workloads.pods import pod_named
 from headgate.api.workloads.queries import loaded_workload
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import session_commands

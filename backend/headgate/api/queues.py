@@ -36,17 +36,17 @@ from headgate.application.access.redaction import cluster_queues_of
 from headgate.application.access.rights import Right
 from headgate.application.commands.object_commands import stop_queue
 from headgate.application.queries.capacity_history import CapacityHistory, capacity_history
-from headgate.application.queries.pending_workloads import (
-    PendingPageRequest,
-    pending_in_cluster_queue,
-    pending_in_local_queue,
-)
 from headgate.application.queries.queue_tree import queue_summary, queue_tree, usage_over_time
 from headgate.application.queries.queue_views import (
     PendingWorkloadsSummary,
     QueueSummary,
     QueueTree,
     UsageOverTime,
+)
+from headgate.application.queries.workload_lists import (
+    PendingPageRequest,
+    pending_in_cluster_queue,
+    pending_in_local_queue,
 )
 from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
 from headgate.domain.recorded_event import stream_of

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import nlargest
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,6 +18,7 @@ from headgate.application.ports import (
     Replayed,
     Verdict,
     WorkloadQuery,
+    page_of,
 )
 from headgate.application.projections.followers import Followers
 from headgate.application.projections.queue_history import QueueHistory
@@ -32,7 +32,12 @@ from headgate.application.projections.workload_pods import (
     WorkloadPods,
     folded_pods,
 )
-from headgate.application.workload_filter import listed_cluster_queue
+from headgate.application.workload_filter import (
+    GroupField,
+    WorkloadGroup,
+    grouped,
+    listed_cluster_queue,
+)
 from headgate.domain.cluster_state import ClusterState, evolve_state
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import RecordedEvent, kind_and_key, stream_of, workload_stream
@@ -188,17 +193,22 @@ class HistoricalReadModels:
         return self._loaded(found[:limit])
 
     def workloads(self, query: WorkloadQuery) -> list[Loaded]:
-        """Workloads that match, newest submission first, keyset paged."""
-        found = (
-            w
-            for w in self.cluster_state.workloads.values()
-            if query.where.matches(
-                w, listed_cluster_queue(self.cluster_state.config, w), query.keys
-            )
-            and (query.after is None or _age(w) < query.after)
+        """Workloads that match, in the order of the query, keyset paged."""
+        return self._loaded(
+            [(workload_stream(w.key), w) for w in page_of(self._matching(query), query)]
         )
-        newest = nlargest(query.limit, found, key=_age)
-        return self._loaded([(workload_stream(w.key), w) for w in newest])
+
+    def workload_groups(self, query: WorkloadQuery, by: GroupField | None) -> list[WorkloadGroup]:
+        """All workloads that match, counted by a field, most GPUs first."""
+        return grouped(self._matching(query), by)[: query.limit]
+
+    def _matching(self, query: WorkloadQuery) -> Iterator[tuple[Workload, str]]:
+        """The workloads that match, with the ClusterQueues they are listed under."""
+        config = self.cluster_state.config
+        for workload in self.cluster_state.workloads.values():
+            cluster_queue = listed_cluster_queue(config, workload)
+            if query.where.matches(workload, cluster_queue, query.keys):
+                yield workload, cluster_queue
 
     def rounds(
         self,
@@ -253,10 +263,6 @@ class HistoricalReadModels:
                 places, found, positions, strict=True
             )
         ]
-
-
-def _age(workload: Workload) -> tuple[Instant, str]:
-    return workload.created_at, workload.key
 
 
 @dataclass(frozen=True, slots=True)

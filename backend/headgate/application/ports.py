@@ -9,9 +9,18 @@ from typing import Any, Protocol, Self
 
 import msgspec
 
-from headgate.application.workload_filter import WorkloadFilter
+from headgate.application.workload_filter import (
+    NEWEST_FIRST,
+    GroupField,
+    ListOrder,
+    WorkloadFilter,
+    WorkloadGroup,
+    comes_after,
+    ordered,
+)
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.state import Workload
 from headgate.event_log.chain import LogBatch, LogPoint
 
 
@@ -232,7 +241,13 @@ class ReadModels(Protocol):
         """Objects of one configured kind in order of stream name, keyset paged by stream."""
 
     def workloads(self, query: "WorkloadQuery") -> list[Loaded]:
-        """Workloads that match, newest submission first, keyset paged."""
+        """Workloads that match, in the order of the query, keyset paged."""
+
+    def workload_groups(self, query: "WorkloadQuery", by: GroupField | None) -> list[WorkloadGroup]:
+        """All workloads that match, counted by a field: most GPUs first, so many groups at most.
+
+        Without a field they are one group, and none where nothing matches.
+        """
 
     def rounds(
         self,
@@ -254,14 +269,25 @@ class ReadModels(Protocol):
 class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
     """One page of the workloads that match a filter.
 
-    `after` is (created_at, key) of the last row of the page before. `keys` are workloads that match
-    whatever their phase, if all else that is asked holds.
+    `after` is (created_at, key) of the last row of the page before, and `after_value` its value in
+    the order, None where that is the age. `keys` are workloads that match whatever their phase, if
+    all else that is asked holds.
     """
 
     where: WorkloadFilter = WorkloadFilter()
     keys: tuple[str, ...] = ()
+    order: ListOrder = NEWEST_FIRST
     after: tuple[Instant, str] | None = None
+    after_value: int | str | None = None
     limit: int = 100
+
+
+def page_of(found: Iterable[tuple[Workload, str]], query: WorkloadQuery) -> list[Workload]:
+    """One page of matching workloads, given with the ClusterQueues they are listed under."""
+    if query.after is not None:
+        after, value = query.after, query.after_value
+        found = (one for one in found if comes_after(query.order, *one, after, value))
+    return ordered(found, query.order)[: query.limit]
 
 
 class PartitionRow(msgspec.Struct, frozen=True, kw_only=True):

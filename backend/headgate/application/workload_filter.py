@@ -1,17 +1,72 @@
 """Which workloads a list or a bulk action selects: one filter for states, rows and the past."""
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable
+from typing import Any, Literal
 
 import msgspec
 
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.selectors import LabelSelector, matches_selector
-from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.explanation import UNSCHEDULABLE
+from headgate.domain.workloads.state import (
+    Workload,
+    executed_seconds,
+    phase_of,
+)
+from headgate.domain.workloads.state import condition as condition_of
+
+TextField = Literal["name", "namespace", "queue", "clusterQueue", "owner", "phase", "label"]
+NumberField = Literal["gpu", "pods", "priority", "wait", "run", "submitted", "ended"]
+"""Times are in seconds: `submitted` and `ended` are how long ago."""
+GroupField = Literal["queue", "clusterQueue", "owner", "phase", "namespace", "priority"]
+OrderField = Literal[
+    "submitted", "ended", "gpu", "pods", "priority", "wait", "run",
+    "name", "owner", "queue", "clusterQueue", "phase",
+]  # fmt: skip
+
+
+class TextCondition(msgspec.Struct, frozen=True, kw_only=True, tag="text"):
+    """One of the texts is the field's value or, without regard to case, a part of it.
+
+    A label is written as `key=value`, or `key` where any value will do.
+    """
+
+    field: TextField
+    comparison: Literal["contains", "is"]
+    texts: tuple[str, ...]
+    excludes: bool = False
+
+
+class NumberCondition(msgspec.Struct, frozen=True, kw_only=True, tag="number"):
+    """The field compares to the number; a workload that has not ended has no `ended`."""
+
+    field: NumberField
+    comparison: Literal["is", ">", ">=", "<", "<="]
+    number: int
+    excludes: bool = False
+
+
+FieldCondition = TextCondition | NumberCondition
+
+
+class ListOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """The order of a list, ties newest submission first; times run up to `at`."""
+
+    field: OrderField = "submitted"
+    descending: bool = True
+    at: Instant = 0
+
+
+NEWEST_FIRST = ListOrder()
 
 
 class WorkloadFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions on workloads, all of which must hold; an empty one always holds."""
+    """Conditions on workloads, all of which must hold; an empty one always holds.
+
+    Times of `conditions` run up to `at`.
+    """
 
     namespaces: tuple[str, ...] | None = None
     phases: tuple[str, ...] = ()
@@ -20,11 +75,14 @@ class WorkloadFilter(msgspec.Struct, frozen=True, kw_only=True):
     name_contains: str = ""
     owner: str = ""
     selector: LabelSelector | None = None
+    conditions: tuple[FieldCondition, ...] = ()
+    at: Instant = 0
 
     def matches(self, workload: Workload, cluster_queue: str, keys: Container[str] = ()) -> bool:
         """Whether a workload matches; `cluster_queue` is the one it is listed under.
 
-        Workloads of these keys match whatever their phase.
+        Workloads of these keys match whatever their phase, and `conditions` take them for
+        unschedulable.
         """
         return (
             (self.namespaces is None or workload.namespace in self.namespaces)
@@ -34,12 +92,57 @@ class WorkloadFilter(msgspec.Struct, frozen=True, kw_only=True):
             and self.owner in {"", owner_of(workload)}
             and (not self.phases or phase_of(workload) in self.phases or workload.key in keys)
             and (self.selector is None or matches_selector(workload.labels, self.selector))
+            and all(
+                _holds(condition, workload, cluster_queue, keys, self.at) != condition.excludes
+                for condition in self.conditions
+            )
         )
+
+
+def names_unschedulable(where: WorkloadFilter) -> bool:
+    """Whether the filter asks which workloads can never start."""
+    return UNSCHEDULABLE in where.phases or any(
+        UNSCHEDULABLE in condition.texts
+        for condition in where.conditions
+        if isinstance(condition, TextCondition) and condition.field == "phase"
+    )
 
 
 def owner_of(workload: Workload) -> str:
     """The user who owns a workload; empty where the log does not tell."""
     return workload.owner.user if workload.owner else ""
+
+
+def gpu_count(workload: Workload) -> int:
+    """The GPUs that all pods of a workload request: of each resource that is named `…/gpu`."""
+    return sum(
+        pod_set.count * amount
+        for pod_set in workload.spec.pod_sets
+        for resource, amount in pod_set.scheduling.requests.items()
+        if resource.endswith("/gpu")
+    )
+
+
+def total_pods(workload: Workload) -> int:
+    """The pods of all pod sets."""
+    return sum(pod_set.count for pod_set in workload.spec.pod_sets)
+
+
+def admitted_since(workload: Workload) -> Instant | None:
+    """The admission that still runs, or ran when the workload ended."""
+    admitted = condition_of(workload, "Admitted")
+    return admitted.last_transition_at if admitted and admitted.status else None
+
+
+def run_seconds(workload: Workload, at: Instant) -> int:
+    """The seconds that the workload was admitted until it ended, or until now."""
+    return executed_seconds(workload, workload.finished_at or at)
+
+
+def wait_seconds(workload: Workload, at: Instant) -> int:
+    """The seconds since its submission in which the workload was not admitted."""
+    lived = ((workload.finished_at or at) - workload.created_at) // MICROSECONDS_PER_SECOND
+    return max(0, lived - run_seconds(workload, at))
 
 
 def listed_cluster_queue(config: ObjectSet, workload: Workload) -> str:
@@ -49,3 +152,137 @@ def listed_cluster_queue(config: ObjectSet, workload: Workload) -> str:
     """
     given = workload.admission or workload.nomination
     return given.cluster_queue if given else cluster_queue_of(config, workload)
+
+
+_TEXTS: dict[str, Callable[[Workload, str], str]] = {
+    "name": lambda workload, _: workload.name,
+    "namespace": lambda workload, _: workload.namespace,
+    "queue": lambda workload, _: workload.local_queue_key,
+    "clusterQueue": lambda _, cluster_queue: cluster_queue,
+    "owner": lambda workload, _: owner_of(workload),
+    "phase": lambda workload, _: phase_of(workload),
+}
+_NUMBERS: dict[str, Callable[[Workload, Instant], int]] = {
+    "gpu": lambda workload, _: gpu_count(workload),
+    "pods": lambda workload, _: total_pods(workload),
+    "priority": lambda workload, _: workload.spec.priority,
+    "wait": wait_seconds,
+    "run": run_seconds,
+    "submitted": lambda workload, at: _seconds_between(workload.created_at, at),
+}
+_COMPARED: dict[str, Callable[[int, int], bool]] = {
+    "is": lambda value, number: value == number,
+    ">": lambda value, number: value > number,
+    ">=": lambda value, number: value >= number,
+    "<": lambda value, number: value < number,
+    "<=": lambda value, number: value <= number,
+}
+
+
+def _holds(
+    condition: FieldCondition,
+    workload: Workload,
+    cluster_queue: str,
+    keys: Container[str],
+    at: Instant,
+) -> bool:
+    if isinstance(condition, NumberCondition):
+        value = _number_of(condition.field, workload, at)
+        return value is not None and _COMPARED[condition.comparison](value, condition.number)
+    if condition.field == "label":
+        return any(_has_label(workload, text) for text in condition.texts)
+    if condition.field == "phase" and UNSCHEDULABLE in condition.texts and workload.key in keys:
+        return True
+    value_text = _TEXTS[condition.field](workload, cluster_queue)
+    if condition.comparison == "is":
+        return value_text in condition.texts
+    return any(folded(text) in folded(value_text) for text in condition.texts)
+
+
+def folded(text: str) -> str:
+    """A text with its ASCII letters in lower case, as Postgres folds texts in byte order."""
+    return text.encode().lower().decode()
+
+
+def _number_of(field: str, workload: Workload, at: Instant) -> int | None:
+    if field != "ended":
+        return _NUMBERS[field](workload, at)
+    ended = workload.finished_at
+    return None if ended is None else _seconds_between(ended, at)
+
+
+def _seconds_between(start: Instant, end: Instant) -> int:
+    return max(0, end - start) // MICROSECONDS_PER_SECOND
+
+
+def _has_label(workload: Workload, text: str) -> bool:
+    key, is_valued, value = text.partition("=")
+    return key in workload.labels and (not is_valued or workload.labels[key] == value)
+
+
+def order_value(order: ListOrder, workload: Workload, cluster_queue: str) -> int | str:
+    """The value of the field that a list is ordered by; what has not ended comes as the oldest."""
+    match order.field:
+        case "submitted":
+            return workload.created_at
+        case "ended":
+            return workload.finished_at or 0
+        case "gpu" | "pods" | "priority" | "wait" | "run":
+            return _NUMBERS[order.field](workload, order.at)
+        case _:
+            return _TEXTS[order.field](workload, cluster_queue)
+
+
+class WorkloadGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The workloads with one value of a field, and the sums of what they request."""
+
+    value: str
+    count: int
+    gpus: int
+    pods: int
+
+
+def grouped(found: Iterable[tuple[Workload, str]], by: GroupField | None) -> list[WorkloadGroup]:
+    """Workloads with the ClusterQueues they are listed under by a field, most GPUs first.
+
+    One group of an empty value holds all of them where no field is given.
+    """
+    sums: dict[str, list[int]] = {}
+    for workload, cluster_queue in found:
+        value = "" if by is None else _group_value(by, workload, cluster_queue)
+        into = sums.setdefault(value, [0, 0, 0])
+        for place, amount in enumerate((1, gpu_count(workload), total_pods(workload))):
+            into[place] += amount
+    groups = [
+        WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods)
+        for value, (count, gpus, pods) in sums.items()
+    ]
+    return sorted(groups, key=lambda group: (-group.gpus, -group.count, group.value))
+
+
+def _group_value(by: GroupField, workload: Workload, cluster_queue: str) -> str:
+    if by == "priority":
+        return str(workload.spec.priority)
+    return _TEXTS[by](workload, cluster_queue)
+
+
+def ordered(found: Iterable[tuple[Workload, str]], order: ListOrder) -> list[Workload]:
+    """Workloads with the ClusterQueues they are listed under, in the order of a list."""
+    ages = sorted(found, key=lambda one: (one[0].created_at, one[0].key), reverse=True)
+    ages.sort(key=lambda one: order_value(order, *one), reverse=order.descending)
+    return [workload for workload, _ in ages]
+
+
+def comes_after(
+    order: ListOrder,
+    workload: Workload,
+    cluster_queue: str,
+    after: tuple[Instant, str],
+    after_value: int | str | None,
+) -> bool:
+    """Whether a workload stands behind a row of a list, given by its age and its ordered value."""
+    age = (workload.created_at, workload.key)
+    value: Any = order_value(order, workload, cluster_queue)
+    if after_value is None or value == after_value:
+        return age < after
+    return bool(value < after_value) if order.descending else bool(value > after_value)

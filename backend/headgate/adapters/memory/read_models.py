@@ -1,6 +1,6 @@
 """The inline read models, and those that follow the log, in memory."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -8,7 +8,7 @@ import msgspec
 from headgate.adapters.memory.database import Columns, MemoryDatabase
 from headgate.application.commands.append_unit import table_of
 from headgate.application.historical_ports import selected_pods
-from headgate.application.ports import Loaded, Replayed, WorkloadQuery
+from headgate.application.ports import Loaded, Replayed, WorkloadQuery, page_of
 from headgate.application.projections import (
     Amend,
     Count,
@@ -24,9 +24,11 @@ from headgate.application.projections.workload_pods import (
     PodRow,
     PodRows,
 )
+from headgate.application.workload_filter import GroupField, WorkloadGroup, grouped
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.state import Workload
 from headgate.event_log.chain import LogPoint, PastLost
 
 
@@ -56,13 +58,26 @@ class MemoryReadModels:
         return _loaded(sorted(found, key=lambda row: row["stream"])[:limit])
 
     def workloads(self, query: WorkloadQuery) -> list[Loaded]:
-        """Workloads that match, newest submission first, keyset paged."""
+        """Workloads that match, in the order of the query, keyset paged."""
         with self._database.lock:
-            queues = self._cluster_queues()
-            rows = self._database.rows["workload"].values()
-            found = [row for row in rows if _matches(query, row, queues)]
-        found.sort(key=lambda row: (row["created_at"], row["stream"]), reverse=True)
-        return _loaded(found[: query.limit])
+            return [
+                self._load(workload_stream(workload.key))
+                for workload in page_of(self._matching(query), query)
+            ]
+
+    def workload_groups(self, query: WorkloadQuery, by: GroupField | None) -> list[WorkloadGroup]:
+        """All workloads that match, counted by a field, most GPUs first."""
+        with self._database.lock:
+            return grouped(self._matching(query), by)[: query.limit]
+
+    def _matching(self, query: WorkloadQuery) -> Iterator[tuple[Workload, str]]:
+        """The workloads that match, with the ClusterQueues they are listed under."""
+        queues = self._cluster_queues()
+        for row in self._database.rows["workload"].values():
+            place = (row["namespace"], row["local_queue"])
+            queue = row["cluster_queue"] or queues.get(place, "")
+            if query.where.matches(row["state"], queue, query.keys):
+                yield row["state"], queue
 
     def rounds(
         self,
@@ -116,14 +131,6 @@ class MemoryReadModels:
             for row in self._database.rows["object"].values()
             if row["kind"] == "localqueue"
         }
-
-
-def _matches(query: WorkloadQuery, row: Columns, queues: dict[tuple[str, str], str]) -> bool:
-    after = None if query.after is None else (query.after[0], workload_stream(query.after[1]))
-    queue = row["cluster_queue"] or queues.get((row["namespace"], row["local_queue"]), "")
-    return query.where.matches(row["state"], queue, query.keys) and (
-        after is None or (row["created_at"], row["stream"]) < after
-    )
 
 
 def _touches(row: Columns, own: str, of_victim: str, wanted: str) -> bool:

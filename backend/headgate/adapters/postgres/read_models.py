@@ -9,12 +9,22 @@ import msgspec
 from headgate.adapters.postgres.connections import Pool, connection_of
 from headgate.application.cooperative import in_steps
 from headgate.application.ports import IdempotencyKey, Loaded, Replayed, WorkloadQuery
+from headgate.application.workload_filter import (
+    NEWEST_FIRST,
+    FieldCondition,
+    GroupField,
+    NumberCondition,
+    TextCondition,
+    WorkloadGroup,
+    folded,
+)
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.recorded_event import LogHistory, kind_and_key, workload_stream
 from headgate.domain.rounds.state import Round
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.explanation import UNSCHEDULABLE
 from headgate.domain.workloads.state import Workload
 
 Decoder: TypeAlias = msgspec.json.Decoder[Any]
@@ -62,6 +72,51 @@ _TOUCHES_WORKLOAD = """(preemptor = %s OR stream IN (
 _TOUCHES_QUEUE = """(cluster_queue = %s OR stream IN (
     SELECT v.stream FROM round_victim AS v WHERE v.cluster_queue = %s))"""
 
+_LISTED_CLUSTER_QUEUE = """coalesce(nullif(cluster_queue, ''), (
+    SELECT o.cluster_queue FROM object AS o
+    WHERE o.stream = 'localqueue/' || workload.namespace || '/' || workload.local_queue), '')"""
+# Whole seconds up to an instant, as `run_seconds` and `wait_seconds` count them.
+_RUN = """(executed_seconds + CASE WHEN admitted_at IS NULL THEN 0 ELSE
+    greatest(0, coalesce(finished_at, %(at)s) - admitted_at) / 1000000 END)"""
+_WAIT = f"greatest(0, (coalesce(finished_at, %(at)s) - created_at) / 1000000 - {_RUN})"
+# Of a workload that has not ended, greatest() alone would say that it ended just now.
+_ENDED = """CASE WHEN finished_at IS NOT NULL
+    THEN greatest(0, %(at)s - finished_at) / 1000000 END"""
+_FIELDS = {
+    "name": "name",
+    "namespace": "namespace",
+    "queue": "namespace || '/' || local_queue",
+    "clusterQueue": _LISTED_CLUSTER_QUEUE,
+    "owner": "owner",
+    "phase": "phase",
+    "gpu": "gpus",
+    "pods": "pods",
+    "priority": "priority",
+    "run": _RUN,
+    "wait": _WAIT,
+    "submitted": "greatest(0, %(at)s - created_at) / 1000000",
+    "ended": _ENDED,
+}
+_ORDERS = _FIELDS | {"submitted": "created_at", "ended": "coalesce(finished_at, 0)"}
+_COMPARED = {"is": "=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
+_ORDERED_PAGE = """
+    SELECT w.stream, w.version, w.position, w.state::text
+    FROM (SELECT stream, created_at, {value} AS value FROM workload WHERE {condition}
+          ORDER BY value {direction}, created_at DESC, stream DESC LIMIT %s) AS page
+        JOIN workload AS w USING (stream)
+    ORDER BY page.value {direction}, page.created_at DESC, stream DESC
+"""
+_GROUPS = """
+    SELECT value, count(*), sum(gpus)::bigint, sum(pods)::bigint
+    FROM (SELECT {value} AS value, gpus, pods FROM workload WHERE {condition}) AS found
+    GROUP BY value ORDER BY 3 DESC, 2 DESC, value COLLATE "C" LIMIT %s
+"""
+
+
+def _at(expression: str, at: Instant) -> str:
+    """The expression of a field with the instant up to which its times run."""
+    return expression.replace("%(at)s", str(int(at)))
+
 
 class _Where:
     """Conditions on a table, with the values of their placeholders."""
@@ -74,8 +129,12 @@ class _Where:
         self.conditions.append(condition)
         self.values.extend(values)
 
+    @property
+    def condition(self) -> str:
+        return " AND ".join(self.conditions)
+
     def select(self, table: str, order: str, limit: int) -> tuple[str, list[Any]]:
-        condition = " AND ".join(self.conditions)
+        condition = self.condition
         columns = "stream, version, position, state::text"
         query = f"SELECT {columns} FROM {table} WHERE {condition} ORDER BY {order} LIMIT %s"
         return query, [*self.values, limit]
@@ -102,9 +161,29 @@ class PostgresReadModels:
         return self._loaded(*where.select("object", "stream", limit))
 
     def workloads(self, query: WorkloadQuery) -> list[Loaded]:
-        """Workloads that match, newest submission first, keyset paged."""
+        """Workloads that match, in the order of the query, keyset paged."""
         where = _matching(query)
-        return self._loaded(*where.select("workload", "created_at DESC, stream DESC", query.limit))
+        if query.order == NEWEST_FIRST:
+            newest = "created_at DESC, stream DESC"
+            return self._loaded(*where.select("workload", newest, query.limit))
+        text = _ORDERED_PAGE.format(
+            value=_at(_ORDERS[query.order.field], query.order.at),
+            condition=where.condition,
+            direction="DESC" if query.order.descending else "ASC",
+        )
+        return self._loaded(text, [*where.values, query.limit])
+
+    def workload_groups(self, query: WorkloadQuery, by: GroupField | None) -> list[WorkloadGroup]:
+        """All workloads that match, counted by a field, most GPUs first."""
+        where = _matching(query)
+        value = "''" if by is None else f"({_FIELDS[by]})::text"
+        text = _GROUPS.format(value=value, condition=where.condition)
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(text, [*where.values, query.limit]).fetchall()
+        return [
+            WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods)
+            for value, count, gpus, pods in rows
+        ]
 
     def rounds(
         self,
@@ -174,10 +253,61 @@ def _matching(query: WorkloadQuery) -> _Where:
         where.add("owner = %s", wanted.owner)
     if wanted.selector is not None:
         _add_labels(where, wanted.selector)
-    if query.after is not None:
-        created_at, key = query.after
-        where.add("(created_at, stream) < (%s, %s)", created_at, workload_stream(key))
+    streams = [workload_stream(key) for key in query.keys]
+    for condition in wanted.conditions:
+        _add_condition(where, condition, streams, wanted.at)
+    _add_page(where, query)
     return where
+
+
+def _add_condition(
+    where: _Where, condition: FieldCondition, unschedulable: list[str], at: Instant
+) -> None:
+    """`WorkloadFilter.matches` of one condition; what a workload lacks makes it false."""
+    text, values = _condition_of(condition, unschedulable, at)
+    where.add(f"NOT coalesce({text}, false)" if condition.excludes else f"({text})", *values)
+
+
+def _condition_of(
+    condition: FieldCondition, unschedulable: list[str], at: Instant
+) -> tuple[str, list[Any]]:
+    match condition:
+        case NumberCondition(field=field, comparison=comparison, number=number):
+            return f"({_at(_FIELDS[field], at)}) {_COMPARED[comparison]} %s", [number]
+        case TextCondition(field="label", texts=texts):
+            pairs = [text.partition("=") for text in texts]
+            parts = [
+                "labels @> %s::jsonb" if is_valued else "jsonb_exists(labels, %s)"
+                for _, is_valued, _ in pairs
+            ]
+            values = [json.dumps({k: v}) if valued else k for k, valued, v in pairs]
+            return f"({' OR '.join(parts)})", values
+        case TextCondition(field="phase", texts=texts) if UNSCHEDULABLE in texts:
+            return "(phase = ANY(%s) OR stream = ANY(%s))", [list(texts), unschedulable]
+        case TextCondition(field=field, comparison="is", texts=texts):
+            return f"{_FIELDS[field]} = ANY(%s)", [list(texts)]
+        case TextCondition(field=field, texts=texts):
+            part = f"position(%s IN lower({_FIELDS[field]})) > 0"
+            return f"({' OR '.join([part] * len(texts))})", [folded(text) for text in texts]
+
+
+def _add_page(where: _Where, query: WorkloadQuery) -> None:
+    """`comes_after` in SQL."""
+    if query.after is None:
+        return
+    created_at, key = query.after
+    age = (created_at, workload_stream(key))
+    if query.after_value is None:
+        where.add("(created_at, stream) < (%s, %s)", *age)
+        return
+    value = _at(_ORDERS[query.order.field], query.order.at)
+    behind = "<" if query.order.descending else ">"
+    where.add(
+        f"({value} {behind} %s OR ({value} = %s AND (created_at, stream) < (%s, %s)))",
+        query.after_value,
+        query.after_value,
+        *age,
+    )
 
 
 def _add_labels(where: _Where, selector: LabelSelector) -> None:

@@ -1,16 +1,16 @@
-"""Reads workloads: one, pages of a list, its pods by attempt, the explanation and the timeline."""
+"""Reads workloads: one, pages of manifests or of rows, the explanation and the timeline."""
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 
 import msgspec
-from litestar import Controller, get
-from litestar.params import PathParameter, QueryParameter
+from litestar import Controller, Response, get
+from litestar.openapi import ResponseSpec
+from litestar.params import QueryParameter
 
 from headgate.adapters.manifests.render import V1BETA1, KueueVersion, in_v1beta1
 from headgate.api.answers import Answer, answer, answer_view, encoded, not_modified, response
-from headgate.api.bodies import Position, Schema
 from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.manifests import manifest_of, with_templates
 from headgate.api.parameters import (
@@ -28,14 +28,29 @@ from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import each, run_yielding
 from headgate.application.ports import Loaded, WorkloadQuery
-from headgate.application.projections.workload_pods import PodFilter, PodPlace, PodState
 from headgate.application.queries import timelines
 from headgate.application.queries.explanations import explanation_view, summaries
-from headgate.application.queries.pending_workloads import unschedulable_keys
-from headgate.application.queries.pods import AttemptSummary, PodView, pods_of_attempt
 from headgate.application.queries.timelines import Detail
 from headgate.application.queries.views import did_you_mean
-from headgate.application.workload_filter import WorkloadFilter
+from headgate.application.queries.workload_lists import (
+    NOTHING,
+    RowPlace,
+    WorkloadGroups,
+    WorkloadRow,
+    WorkloadRowPage,
+    conditions_in,
+    order_in,
+    rows_as_csv,
+    unschedulable_keys,
+    workload_row,
+)
+from headgate.application.workload_filter import (
+    GroupField,
+    WorkloadFilter,
+    listed_cluster_queue,
+    names_unschedulable,
+    order_value,
+)
 from headgate.domain.field_rules import shown
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import workload_stream
@@ -194,93 +209,154 @@ async def loaded_workload(request: Caller, name: str) -> Loaded:
     return loaded
 
 
-Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
-STATES: tuple[PodState, ...] = get_args(PodState)
+Written = Annotated[
+    str,
+    QueryParameter(
+        name="filter",
+        max_length=2000,
+        description=(
+            "Conditions that must all hold, separated by spaces: `queue:main`, `gpu:>8`,"
+            " `wait:>2h`, `owner:me`, `phase:Pending,Unschedulable`, `-label:team=x`; `name:=x`"
+            " is the whole name, and a word without a field a part of the name"
+        ),
+    ),
+]
+Ordered = Annotated[
+    str,
+    QueryParameter(name="orderBy", description="A field; with `-` before it the largest first"),
+]
+GroupBy = Annotated[GroupField | None, QueryParameter(description="Without it all are one group")]
+CSV_ROWS = 10_000
 
 
-class WorkloadPodPage(Schema, kw_only=True, frozen=True):
-    """Pods of one attempt of a workload as of `position`, by pod set, index and run.
+class WorkloadRows(Controller):
+    """Workloads as rows of a table: what they request, how long they waited and ran, and why."""
 
-    The first page has the counts of all attempts.
-    """
-
-    position: Position
-    attempt: int
-    attempts: list[AttemptSummary]
-    items: list[PodView]
-    continue_: str | None = msgspec.field(default=None, name="continue")
-
-
-class PageStart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a page begins; all pages are of the attempt that the first one found newest."""
-
-    attempt: int
-    after: PodPlace
-
-
-class WorkloadPods(Controller):
-    """Pods of a workload."""
-
-    path = "/namespaces/{namespace:str}/workloads/{name:str}"
-    tags = ["Workloads"]
+    path = "/workload-rows"
+    tags = ["Workload"]
+    opt = {"right": "read workloads"}
 
     @get(
-        "/pods",
-        operation_id="listPods",
-        summary="The pods of one attempt of a workload",
-        responses=response(WorkloadPodPage),
-        opt={"right": "read workloads"},
+        operation_id="listWorkloadRows",
+        summary="List workloads as rows, filtered and in any order",
+        responses=response(WorkloadRowPage),
     )
-    async def pods(
+    async def rows(
         self,
         request: Caller,
-        namespace: Name,
-        name: Name,
-        attempt: Annotated[
-            int | None, QueryParameter(ge=0, description="Of this attempt; else of the newest")
-        ] = None,
-        pod_set: Annotated[str, QueryParameter(name="podSet", max_length=253)] = "",
-        states: Annotated[
-            str,
-            QueryParameter(name="state", description="Only in these states, separated by commas"),
-        ] = "",
-        node: Annotated[str, QueryParameter(description="Only on this node", max_length=253)] = "",
-        runs: Annotated[
-            Literal["newest", "all"], QueryParameter(description="The newest run of each, or all")
-        ] = "newest",
-        limit: Limit = 500,
+        limit: Limit = 100,
         after: Continue = None,
+        written: Written = "",
+        order: Ordered = "-submitted",
     ) -> Answer:
-        """As their executors reported them; of each pod the newest run, or all runs."""
-        key = f"{namespace}/{name}"
-        await loaded_workload(request, name)
-        question = f"pods|{key}|{attempt}|{pod_set}|{states}|{node}|{runs}"
-        token = after_token(after, question, PageStart)
-        query = PodFilter(
-            workload=key,
-            attempt=attempt if token is None else token.attempt,
-            pod_set=pod_set,
-            states=_states(states),
-            node=node,
-            all_runs=runs == "all",
-            after=None if token is None else token.after,
-            limit=limit,
-        )
-        found = await pods_of_attempt(services_of(request), query)
+        """Workloads of all namespaces one may see; the first page counts all that match."""
+        services, question = services_of(request), f"rows|{written}|{order}"
+        token = after_token(after, question, RowPlace)
+        query = await _row_query(request, written, order, token)
+        page = msgspec.structs.replace(query, limit=limit + 1)
+        position = services.reader.position
+        found = await asyncio.to_thread(services.models.workloads, page)
+        rows = found[:limit]
         body: dict[str, Any] = {
-            "position": found.position,
-            "attempt": found.attempt,
-            "attempts": found.attempts,
-            "items": found.pods,
+            "position": position,
+            "items": await _rows_of(services, rows, query, request.user.namespaces),
         }
-        if found.following is not None:
-            start = PageStart(attempt=found.attempt, after=found.following)
-            body["continue"] = continue_token(start, question)
-        return answer(body, position=found.position)
+        if token is None:
+            groups = await asyncio.to_thread(services.models.workload_groups, query, None)
+            body["total"] = groups[0] if groups else NOTHING
+        if len(found) > limit:
+            body["continue"] = continue_token(_place_of(services, rows[-1], query), question)
+        return answer(body, position=position)
+
+    @get(
+        "/groups",
+        operation_id="countWorkloads",
+        summary="Count workloads by a field, with the sums of their GPUs and pods",
+        responses=response(WorkloadGroups),
+    )
+    async def groups(
+        self, request: Caller, written: Written = "", by: GroupBy = None, limit: Limit = 100
+    ) -> Answer:
+        """Most GPUs first; the values of a field with their counts serve as suggestions."""
+        services = services_of(request)
+        query = await _row_query(request, written, "-submitted", None)
+        query = msgspec.structs.replace(query, limit=limit)
+        position = services.reader.position
+        found = await asyncio.to_thread(services.models.workload_groups, query, by)
+        return answer({"position": position, "items": found}, position=position)
+
+    @get(
+        "/csv",
+        operation_id="exportWorkloadRows",
+        summary="Workloads as comma-separated values, at most 10,000 rows",
+        media_type="text/csv",
+        responses={200: ResponseSpec(str, generate_examples=False, media_type="text/csv")},
+    )
+    async def csv(
+        self, request: Caller, written: Written = "", order: Ordered = "-submitted"
+    ) -> Answer:
+        """The rows of the list with these filters, in this order."""
+        services = services_of(request)
+        query = await _row_query(request, written, order, None)
+        query = msgspec.structs.replace(query, limit=CSV_ROWS)
+        position = services.reader.position
+        found = await asyncio.to_thread(services.models.workloads, query)
+        rows = await _rows_of(services, found, query, request.user.namespaces)
+        headers = {
+            "X-Log-Position": str(position),
+            "Content-Disposition": 'attachment; filename="workloads.csv"',
+        }
+        content = await asyncio.to_thread(rows_as_csv, rows)
+        return Response(content.encode(), media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _states(text: str) -> tuple[PodState, ...]:
-    try:
-        return msgspec.convert(listed(text), tuple[PodState, ...])
-    except msgspec.ValidationError:
-        raise InvalidRequest.at("/state", "NotOneOf", value=shown(text), choices=STATES) from None
+async def _row_query(
+    request: Caller, written: str, order: str, token: RowPlace | None
+) -> WorkloadQuery:
+    """The query that parameters name; times run up to the instant of the first page."""
+    services = services_of(request)
+    at = services.clock.now() if token is None else token.at
+    scope = request.user.namespaces
+    where = WorkloadFilter(
+        namespaces=None if scope is None else tuple(sorted(scope)),
+        conditions=conditions_in(written, request.user.name),
+        at=at,
+    )
+    keys: tuple[str, ...] = ()
+    if names_unschedulable(where):
+        every = msgspec.structs.replace(where, conditions=())
+        wanted = unschedulable_keys(services.reader.cluster_state, every, None, None)
+        keys = await services.reader.while_still(wanted)
+    return WorkloadQuery(
+        where=where,
+        keys=keys,
+        order=order_in(order, at),
+        after=None if token is None else token.after,
+        after_value=None if token is None else token.value,
+    )
+
+
+async def _rows_of(
+    services: ApplicationServices,
+    found: Sequence[Loaded],
+    query: WorkloadQuery,
+    scope: NamespaceScope,
+) -> list[WorkloadRow]:
+    newest = max((one.position for one in found), default=0)
+    await services.reader.reached(newest, within_seconds=1.0)
+    states = [one.state for one in found]
+    cluster_state, at = services.reader.cluster_state, query.where.at
+    told = await services.reader.while_still(summaries(cluster_state, states, at, scope))
+    pairs = zip(states, told, strict=True)
+    rows = (workload_row(cluster_state.config, one, summary, at) for one, summary in pairs)
+    return await run_yielding(each(rows))
+
+
+def _place_of(services: ApplicationServices, last: Loaded, query: WorkloadQuery) -> RowPlace:
+    state = last.state
+    queue = listed_cluster_queue(services.reader.cluster_state.config, state)
+    return RowPlace(
+        at=query.where.at,
+        after=(state.created_at, state.key),
+        value=order_value(query.order, state, queue),
+    )

@@ -5,7 +5,12 @@ from typing import Any, Protocol
 
 from headgate.application.cooperative import Cooperative, at_once
 from headgate.application.ports import AppendUnit, NewEvent, Row
-from headgate.application.workload_filter import owner_of
+from headgate.application.workload_filter import (
+    admitted_since,
+    gpu_count,
+    owner_of,
+    total_pods,
+)
 from headgate.domain.kinds.configured_object import Absent, Configured, StatusEvent
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
@@ -156,6 +161,11 @@ def _workload_columns(workload: Workload) -> dict[str, Any]:
         "created_at": workload.created_at,
         "labels": workload.labels,
         "due_at": _workload_due(workload),
+        "gpus": gpu_count(workload),
+        "pods": total_pods(workload),
+        "executed_seconds": workload.accumulated_execution_seconds,
+        "admitted_at": admitted_since(workload),
+        "finished_at": workload.finished_at,
         "state": workload,
     }
 

@@ -1707,6 +1707,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/workload-rows/csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Workloads as comma-separated values, at most 10,000 rows
+         * @description The rows of the list with these filters, in this order.
+         */
+        get: operations["exportWorkloadRows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workload-rows/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count workloads by a field, with the sums of their GPUs and pods
+         * @description Most GPUs first; the values of a field with their counts serve as suggestions.
+         */
+        get: operations["countWorkloads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workload-rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List workloads as rows, filtered and in any order
+         * @description Workloads of all namespaces one may see; the first page counts all that match.
+         */
+        get: operations["listWorkloadRows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/acknowledge": {
         parameters: {
             query?: never;
@@ -6813,6 +6873,22 @@ export interface components {
             position: number;
             items: components["schemas"]["WantedSession"][];
         };
+        /** WorkloadGroup */
+        WorkloadGroup: {
+            value: string;
+            count: number;
+            gpus: number;
+            pods: number;
+        };
+        /** WorkloadGroups */
+        WorkloadGroups: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["WorkloadGroup"][];
+        };
         /** WorkloadList */
         WorkloadList: {
             apiVersion: string;
@@ -6870,6 +6946,53 @@ export interface components {
             afterFinished?: string | null;
             /** @description Time after which a workload that Headgate has deactivated leaves the lists. */
             afterDeactivatedByKueue?: string | null;
+        };
+        /** WorkloadRow */
+        WorkloadRow: {
+            namespace: string;
+            name: string;
+            phase: string;
+            status: string;
+            owner: string;
+            localQueue: string;
+            clusterQueue: string;
+            gpus: number;
+            cpuMilli: number;
+            memoryBytes: number;
+            pods: number;
+            priority: number;
+            waitSeconds: number;
+            runSeconds: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            submittedAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            endedAt: string | null;
+            requeues: number;
+            flavors: string[];
+            hosts: number;
+            dominant: string;
+            reason: string;
+            sentence: string;
+            labels: {
+                [key: string]: string;
+            };
+        };
+        /** WorkloadRowPage */
+        WorkloadRowPage: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["WorkloadRow"][];
+            total?: components["schemas"]["WorkloadGroup"] | null;
+            continue?: string | null;
         };
         /** WorkloadSpec */
         WorkloadSpec: {
@@ -13933,6 +14056,141 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkloadPodPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    exportWorkloadRows: {
+        parameters: {
+            query?: {
+                /** @description Conditions that must all hold, separated by spaces: `queue:main`, `gpu:>8`, `wait:>2h`, `owner:me`, `phase:Pending,Unschedulable`, `-label:team=x`; `name:=x` is the whole name, and a word without a field a part of the name */
+                filter?: string;
+                /** @description A field; with `-` before it the largest first */
+                orderBy?: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Additional response */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    countWorkloads: {
+        parameters: {
+            query?: {
+                /** @description Conditions that must all hold, separated by spaces: `queue:main`, `gpu:>8`, `wait:>2h`, `owner:me`, `phase:Pending,Unschedulable`, `-label:team=x`; `name:=x` is the whole name, and a word without a field a part of the name */
+                filter?: string;
+                /** @description Without it all are one group */
+                by?: "queue" | "clusterQueue" | "owner" | "phase" | "namespace" | "priority" | null;
+                /** @description At most so many items */
+                limit?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Workloads counted by a field as of `position`, most GPUs first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadGroups"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listWorkloadRows: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description Conditions that must all hold, separated by spaces: `queue:main`, `gpu:>8`, `wait:>2h`, `owner:me`, `phase:Pending,Unschedulable`, `-label:team=x`; `name:=x` is the whole name, and a word without a field a part of the name */
+                filter?: string;
+                /** @description A field; with `-` before it the largest first */
+                orderBy?: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Rows as of `position`; `total` counts all that match and stands on the first page. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadRowPage"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -1,0 +1,389 @@
+"""Lists of workloads: rows of a table, their filter and CSV, and pending ones in queue order.
+
+Pending workloads are listed as Kueue's visibility API lists them, each with its reason.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
+from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import Cooperative, each
+from headgate.application.queries.explanations import ExplanationSummary, explanation_of
+from headgate.application.queries.queue_status import (
+    pending_order,
+    pending_order_of_tree,
+)
+from headgate.application.queries.queue_views import (
+    PendingListMeta,
+    PendingMeta,
+    PendingWorkload,
+    PendingWorkloadsSummary,
+)
+from headgate.application.queries.views import (
+    Position,
+    Schema,
+    Timestamp,
+    Whole,
+    sentence,
+    timestamp,
+)
+from headgate.application.workload_filter import (
+    FieldCondition,
+    ListOrder,
+    NumberCondition,
+    TextCondition,
+    WorkloadFilter,
+    WorkloadGroup,
+    gpu_count,
+    listed_cluster_queue,
+    owner_of,
+    run_seconds,
+    total_pods,
+    wait_seconds,
+)
+from headgate.domain.cluster_state import ClusterState
+from headgate.domain.field_rules import shown
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.rejection import InvalidRequest, NotFound
+from headgate.domain.scheduling.pending_reasons import SharedReasons, unschedulable
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.explanation import UNSCHEDULABLE
+from headgate.domain.workloads.state import Workload, phase_of
+
+TEXT_FIELDS = ("name", "namespace", "queue", "clusterQueue", "owner", "phase", "label")
+NUMBER_FIELDS = ("gpu", "pods", "priority")
+DURATION_FIELDS = ("wait", "run", "submitted", "ended")
+ORDER_FIELDS = (
+    "submitted", "ended", "gpu", "pods", "priority", "wait", "run",
+    "name", "owner", "queue", "clusterQueue", "phase",
+)  # fmt: skip
+WHOLE_FIELDS = frozenset({"phase", "label"})
+"""Fields that are compared as a whole, as no part of their values means anything."""
+ME = "me"
+"""The owner who asks."""
+_WORD = re.compile(r'[^\s"]*"[^"]*"|\S+')
+_NUMBER = re.compile(r"(>=|<=|>|<|=)?(-?\d{1,15})([smhdw])?")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+class WorkloadRow(Whole, kw_only=True, frozen=True):
+    """One workload in a list.
+
+    `status` is its phase, or `Unschedulable` for a pending one that can never start. `reason` is
+    the `sentence` in at most 40 characters. `waitSeconds` are those since its submission in which
+    it was not admitted, `runSeconds` those in which it was; both count until it ended, or until the
+    list was read.
+    """
+
+    namespace: str
+    name: str
+    phase: str
+    status: str
+    owner: str
+    local_queue: str
+    cluster_queue: str
+    gpus: int
+    cpu_milli: int
+    memory_bytes: int
+    pods: int
+    priority: int
+    wait_seconds: int
+    run_seconds: int
+    submitted_at: Timestamp
+    ended_at: Timestamp | None
+    requeues: int
+    flavors: list[str]
+    hosts: int
+    dominant: str
+    reason: str
+    sentence: str
+    labels: dict[str, str]
+
+
+class WorkloadRowPage(Schema, kw_only=True, frozen=True):
+    """Rows as of `position`; `total` counts all that match and stands on the first page."""
+
+    position: Position
+    items: list[WorkloadRow]
+    total: WorkloadGroup | None = None
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class WorkloadGroups(Whole, kw_only=True, frozen=True):
+    """Workloads counted by a field as of `position`, most GPUs first."""
+
+    position: Position
+    items: list[WorkloadGroup]
+
+
+class RowPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a page begins: the instant of the first page, and the last row of the page before."""
+
+    at: Instant
+    after: tuple[Instant, str]
+    value: int | str
+
+
+NOTHING = WorkloadGroup(value="", count=0, gpus=0, pods=0)
+
+
+def conditions_in(text: str, user: str) -> tuple[FieldCondition, ...]:
+    """The conditions that a filter's text names; raises `InvalidRequest`.
+
+    `owner:me` is the user who asks.
+    """
+    return tuple(_condition(word, user) for word in _WORD.findall(text))
+
+
+def order_in(text: str, at: Instant) -> ListOrder:
+    """The order that a text names; raises `InvalidRequest`."""
+    field = text.removeprefix("-")
+    for known in ORDER_FIELDS:
+        if field == known:
+            return msgspec.convert(
+                {"field": field, "descending": text.startswith("-"), "at": at}, ListOrder
+            )
+    raise InvalidRequest.at("/orderBy", "NotOneOf", value=shown(field), choices=ORDER_FIELDS)
+
+
+def _condition(word: str, user: str) -> FieldCondition:
+    excludes = word.startswith("-") and len(word) > 1
+    field, is_named, value = word.removeprefix("-" if excludes else "").partition(":")
+    value = value.replace('"', "")
+    if not is_named:
+        part = (field.replace('"', ""),)
+        return TextCondition(field="name", comparison="contains", texts=part, excludes=excludes)
+    if field in TEXT_FIELDS:
+        return _text_condition(field, value, user, excludes=excludes)
+    if field in NUMBER_FIELDS or field in DURATION_FIELDS:
+        return _number_condition(field, value, excludes=excludes)
+    choices = (*TEXT_FIELDS, *NUMBER_FIELDS, *DURATION_FIELDS)
+    raise InvalidRequest.at("/filter", "NotOneOf", value=shown(field), choices=choices)
+
+
+def _text_condition(field: str, value: str, user: str, *, excludes: bool) -> TextCondition:
+    is_whole = value.startswith("=") or field in WHOLE_FIELDS
+    texts = [text for text in value.removeprefix("=").split(",") if text]
+    if field == "owner" and texts == [ME]:
+        is_whole, texts = True, [user]
+    found = {
+        "type": "text",
+        "field": field,
+        "comparison": "is" if is_whole else "contains",
+        "texts": texts or [""],
+        "excludes": excludes,
+    }
+    return msgspec.convert(found, TextCondition)
+
+
+def _number_condition(field: str, value: str, *, excludes: bool) -> NumberCondition:
+    read = _NUMBER.fullmatch(value)
+    if read is None or (read[3] and field not in DURATION_FIELDS):
+        raise InvalidRequest.at("/filter", "NotInteger", value=shown(value))
+    found = {
+        "type": "number",
+        "field": field,
+        "comparison": "is" if read[1] in {None, "="} else read[1],
+        "number": int(read[2]) * _SECONDS[read[3] or ""],
+        "excludes": excludes,
+    }
+    return msgspec.convert(found, NumberCondition)
+
+
+def workload_row(
+    config: ObjectSet, workload: Workload, told: ExplanationSummary | None, at: Instant
+) -> WorkloadRow:
+    """The row of a workload, with the summary of its explanation where it has one."""
+    phase, dominant = phase_of(workload), told.dominant if told else ""
+    is_unschedulable = phase == "Pending" and dominant == UNSCHEDULABLE
+    assignments = workload.admission.pod_set_assignments if workload.admission else ()
+    return WorkloadRow(
+        namespace=workload.namespace,
+        name=workload.name,
+        phase=phase,
+        status=UNSCHEDULABLE if is_unschedulable else phase,
+        owner=owner_of(workload),
+        local_queue=workload.spec.queue_name,
+        cluster_queue=listed_cluster_queue(config, workload),
+        gpus=gpu_count(workload),
+        cpu_milli=_requested(workload, "cpu"),
+        memory_bytes=_requested(workload, "memory"),
+        pods=total_pods(workload),
+        priority=workload.spec.priority,
+        wait_seconds=wait_seconds(workload, at),
+        run_seconds=run_seconds(workload, at),
+        submitted_at=timestamp(workload.created_at),
+        ended_at=None if workload.finished_at is None else timestamp(workload.finished_at),
+        requeues=workload.requeue.count,
+        flavors=sorted({flavor for one in assignments for flavor in one.flavors.values()}),
+        hosts=len(hosts_of(workload.admission)) if workload.admission else 0,
+        dominant=dominant,
+        reason=told.summary if told else "",
+        sentence=told.sentence if told else "",
+        labels=workload.labels,
+    )
+
+
+CSV_COLUMNS = (
+    "namespace", "name", "status", "owner", "local_queue", "cluster_queue", "gpus", "cpu_milli",
+    "memory_bytes", "pods", "priority", "wait_seconds", "run_seconds", "submitted_at", "ended_at",
+    "requeues", "sentence",
+)  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def rows_as_csv(rows: Iterable[WorkloadRow]) -> str:
+    """Rows as comma-separated values with a line of heads; no text can become a formula."""
+    written = io.StringIO()
+    writer = csv.writer(written)
+    writer.writerow(CSV_COLUMNS)
+    for row in rows:
+        writer.writerow([_csv_cell(getattr(row, column)) for column in CSV_COLUMNS])
+    return written.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA)
+    return f"'{value}" if is_formula else "" if value is None else value
+
+
+def _requested(workload: Workload, resource: str) -> int:
+    return sum(
+        pod_set.count * pod_set.scheduling.requests.get(resource, 0)
+        for pod_set in workload.spec.pod_sets
+    )
+
+
+class PendingPageRequest(msgspec.Struct, frozen=True):
+    """So many, after the first few, of an owner or of all where none is named."""
+
+    offset: int = 0
+    limit: int = 1000
+    owner: str = ""
+
+
+class _Place(msgspec.Struct, frozen=True):
+    workload: Workload
+    in_cluster_queue: int
+    in_local_queue: int
+    in_cohort: int
+
+
+def pending_in_cluster_queue(
+    services: ApplicationServices,
+    name: str,
+    scope: NamespaceScope,
+    page_request: PendingPageRequest,
+) -> Cooperative[PendingWorkloadsSummary]:
+    """The pending workloads of a ClusterQueue; raises `NotFound`."""
+    cluster_state = services.reader.cluster_state
+    if name not in cluster_state.config.cluster_queues:
+        raise NotFound("ObjectNotFound", kind="ClusterQueue", name=name)
+    places = yield from _places(services, name)
+    return (yield from _summary(services, places, scope, page_request))
+
+
+def pending_in_local_queue(
+    services: ApplicationServices, key: str, scope: NamespaceScope, page_request: PendingPageRequest
+) -> Cooperative[PendingWorkloadsSummary]:
+    """The pending workloads of a LocalQueue (`namespace/name`); raises `NotFound`."""
+    cluster_state = services.reader.cluster_state
+    queue = cluster_state.config.local_queues.get(key)
+    if queue is None:
+        raise NotFound("ObjectNotFound", kind="LocalQueue", name=key)
+    places = yield from _places(services, queue.spec.cluster_queue)
+    mine = [place for place in places if place.workload.local_queue_key == key]
+    return (yield from _summary(services, mine, scope, page_request))
+
+
+def _places(services: ApplicationServices, cluster_queue: str) -> Cooperative[list[_Place]]:
+    cluster_state = services.reader.cluster_state
+    seen: dict[str, int] = {}
+    places = []
+    together = yield from pending_order_of_tree(cluster_state, cluster_queue)
+    of_tree = {key: place for place, key in enumerate(together)}
+    for index, key in enumerate(pending_order(cluster_state, cluster_queue).keys):
+        workload = cluster_state.workloads[key]
+        local = workload.local_queue_key
+        places.append(_Place(workload, index, seen.get(local, 0), of_tree[key]))
+        seen[local] = seen.get(local, 0) + 1
+        yield
+    return places
+
+
+def _summary(
+    services: ApplicationServices,
+    places: list[_Place],
+    scope: NamespaceScope,
+    page_request: PendingPageRequest,
+) -> Cooperative[PendingWorkloadsSummary]:
+    # Of an owner, only what the reader may see: a count of others would tell what each submits.
+    if page_request.owner:
+        places = [
+            place
+            for place in places
+            if owner_of(place.workload) == page_request.owner
+            and (scope is None or place.workload.namespace in scope)
+        ]
+    chosen = places[page_request.offset : page_request.offset + max(0, page_request.limit)]
+    position, shared = services.reader.position, SharedReasons()
+    return PendingWorkloadsSummary(
+        metadata=PendingListMeta(resource_version=str(position)),
+        items=(yield from each(_item(services, place, scope, shared) for place in chosen)),
+    )
+
+
+def _item(
+    services: ApplicationServices, place: _Place, scope: NamespaceScope, shared: SharedReasons
+) -> PendingWorkload:
+    workload = place.workload
+    is_open = scope is None or workload.namespace in scope
+    cluster_state = services.reader.cluster_state
+    found = explanation_of(cluster_state, workload, services.clock.now(), shared)
+    return PendingWorkload(
+        metadata=PendingMeta(
+            name=workload.name if is_open else FOREIGN_WORKLOAD,
+            namespace=workload.namespace if is_open else "",
+            uid=workload.uid if is_open else "",
+            creation_timestamp=timestamp(workload.created_at),
+        ),
+        priority=workload.spec.priority,
+        local_queue_name=workload.spec.queue_name if is_open else "",
+        position_in_cluster_queue=place.in_cluster_queue,
+        position_in_local_queue=place.in_local_queue,
+        position_in_cohort=place.in_cohort,
+        phase=phase_of(workload),
+        dominant=found.dominant if is_open else "",
+        sentence=sentence(found, scope) if is_open else "",
+    )
+
+
+def unschedulable_keys(
+    cluster_state: ClusterState,
+    where: WorkloadFilter,
+    after: tuple[Instant, str] | None,
+    limit: int | None,
+) -> Cooperative[tuple[str, ...]]:
+    """The first workloads of a page, newest first, that match but for their phase and never start.
+
+    All of them without a limit. The cluster state must stand still meanwhile.
+    """
+    asked, config, found = replace(where, phases=()), cluster_state.config, list[str]()
+    shared = SharedReasons()
+    ages = ((workload.created_at, workload.key) for workload in cluster_state.workloads.values())
+    for age in sorted((age for age in ages if after is None or age < after), reverse=True):
+        yield
+        workload = cluster_state.workloads[age[1]]
+        is_asked = asked.matches(workload, listed_cluster_queue(config, workload))
+        if is_asked and unschedulable(cluster_state, workload, shared) is not None:
+            found.append(workload.key)
+            if len(found) == limit:
+                break
+    return tuple(found)
