@@ -135,7 +135,7 @@ def test_many_are_held_at_once_with_a_result_for_each(
     screen.open("/workloads?name=bulk", "Workloads")
     expect(screen.row("bulk-0")).to_contain_text("On hold")
     screen.page.get_by_role("checkbox", name="Select all loaded rows").check()
-    screen.page.get_by_role("button", name="Hold", exact=True).click()
+    screen.page.get_by_role("button", name="Hold 2 of 3").click()
     dialog = screen.page.get_by_role("dialog")
     expect(dialog).to_contain_text("2 of 3 will be changed")
     expect(dialog).to_contain_text("Already on hold")

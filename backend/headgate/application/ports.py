@@ -269,9 +269,8 @@ class ReadModels(Protocol):
 class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
     """One page of the workloads that match a filter.
 
-    `after` is (created_at, key) of the last row of the page before, and `after_value` its value in
-    the order, None where that is the age. `keys` are workloads that match whatever their phase, if
-    all else that is asked holds.
+    `after` is (created_at, key) of the last row of the page before, `after_value` its value in the
+    order unless that is the age. `keys` match whatever their phase, if all else holds.
     """
 
     where: WorkloadFilter = WorkloadFilter()

@@ -79,13 +79,15 @@ class WorkloadRow(Whole, kw_only=True, frozen=True):
     `status` is its phase, or `Unschedulable` for a pending one that can never start. `reason` is
     the `sentence` in at most 40 characters. `waitSeconds` are those since its submission in which
     it was not admitted, `runSeconds` those in which it was; both count until it ended, or until the
-    list was read.
+    list was read. `host` is the first of its hosts in rank order.
     """
 
     namespace: str
     name: str
     phase: str
     status: str
+    held: bool
+    active: bool
     owner: str
     local_queue: str
     cluster_queue: str
@@ -100,6 +102,7 @@ class WorkloadRow(Whole, kw_only=True, frozen=True):
     ended_at: Timestamp | None
     requeues: int
     flavors: list[str]
+    host: str
     hosts: int
     dominant: str
     reason: str
@@ -204,11 +207,14 @@ def workload_row(
     phase, dominant = phase_of(workload), told.dominant if told else ""
     is_unschedulable = phase == "Pending" and dominant == UNSCHEDULABLE
     assignments = workload.admission.pod_set_assignments if workload.admission else ()
+    hosts = hosts_of(workload.admission) if workload.admission else ()
     return WorkloadRow(
         namespace=workload.namespace,
         name=workload.name,
         phase=phase,
         status=UNSCHEDULABLE if is_unschedulable else phase,
+        held=workload.hold is not None,
+        active=workload.spec.active,
         owner=owner_of(workload),
         local_queue=workload.spec.queue_name,
         cluster_queue=listed_cluster_queue(config, workload),
@@ -223,7 +229,8 @@ def workload_row(
         ended_at=None if workload.finished_at is None else timestamp(workload.finished_at),
         requeues=workload.requeue.count,
         flavors=sorted({flavor for one in assignments for flavor in one.flavors.values()}),
-        hosts=len(hosts_of(workload.admission)) if workload.admission else 0,
+        host=hosts[0] if hosts else "",
+        hosts=len(hosts),
         dominant=dominant,
         reason=told.summary if told else "",
         sentence=told.sentence if told else "",

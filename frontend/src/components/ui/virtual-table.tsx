@@ -14,21 +14,10 @@ import { type CSSProperties, type ReactNode, type RefObject, useEffect, useId, u
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useIsNarrow } from "@/lib/hooks/use-is-narrow";
 
+import { type Column, HeadRow, cellClass } from "./virtual-table-head";
 import styles from "./virtual-table.module.css";
 
-export interface Column<Item> {
-  id: string;
-  header: string;
-  /** A track of a CSS grid, such as `minmax(0, 2fr)`. */
-  width: string;
-  /** Its track on a narrow screen; without one it is left out there. */
-  narrow?: string;
-  /** On a narrow screen the column is below the others, on a line of its own. */
-  below?: boolean;
-  end?: boolean;
-  cell: (item: Item) => ReactNode;
-}
-
+export type { Column } from "./virtual-table-head";
 export type Selection = RowSelectionState;
 
 export interface VirtualTableProps<Item> {
@@ -36,6 +25,11 @@ export interface VirtualTableProps<Item> {
   columns: Column<Item>[];
   rows: Item[];
   rowKey: (item: Item) => string;
+  /** The id of the column that orders the rows, with "-" before it where the largest come first. */
+  order?: string;
+  onOrder?: (id: string) => void;
+  /** The content of a row without columns, such as the head of a group; it cannot be selected. */
+  whole?: (item: Item) => ReactNode;
   /** The key of the row that is shown beside the table. */
   opened?: string;
   onOpen?: (item: Item) => void;
@@ -45,7 +39,7 @@ export interface VirtualTableProps<Item> {
   onEnd?: () => void;
 }
 
-const ROW_PIXELS = 40;
+const ROW_PIXELS = 32;
 const TWO_LINES_PIXELS = 58;
 const ROWS_BEFORE_END = 5;
 const NONE: Selection = {};
@@ -53,7 +47,7 @@ const features = tableFeatures({ rowSelectionFeature });
 type Features = typeof features;
 
 export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>) {
-  const { label, columns, opened, onOpen, onSelection, onEnd } = props;
+  const { label, columns, order, onOrder, whole, opened, onOpen, onSelection, onEnd } = props;
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
   const table = useItems(props);
@@ -75,7 +69,7 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
       aria-activedescendant={items[active] === undefined ? undefined : `${id}-${active}`}
       tabIndex={0}
     >
-      <HeadRow columns={columns}>
+      <HeadRow {...{ columns, order, onOrder }}>
         {selects && (
           <span role="columnheader">
             <input
@@ -96,7 +90,7 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
               <ItemRow
                 key={item.id}
                 id={`${id}-${place.index}`}
-                {...{ item, place, columns, selects }}
+                {...{ item, place, columns, selects, whole }}
                 active={place.index === active}
                 opened={item.id === opened}
                 onOpen={() => {
@@ -112,22 +106,7 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
   );
 }
 
-function HeadRow<Item>({ columns, children }: { columns: Column<Item>[]; children: ReactNode }) {
-  return (
-    <div role="rowgroup" className={styles.head}>
-      <div className={styles.row} role="row" aria-rowindex={1}>
-        {children}
-        {columns.map((column) => (
-          <span key={column.id} role="columnheader" className={`${cellClass(column)} ${column.below ? (styles.wide ?? "") : ""}`}>
-            {column.header}
-          </span>
-        ))}
-      </div>
-    </div>
-  );
-}
-
-function useItems<Item extends object>({ columns, rows, rowKey, selection = NONE, onSelection }: VirtualTableProps<Item>) {
+function useItems<Item extends object>({ columns, rows, rowKey, whole, selection = NONE, onSelection }: VirtualTableProps<Item>) {
   const helper = useMemo(() => createColumnHelper<Features, Item>(), []);
   const definitions = useMemo(
     () => columns.map(({ id, header }) => helper.display({ id, header })),
@@ -138,6 +117,7 @@ function useItems<Item extends object>({ columns, rows, rowKey, selection = NONE
     columns: definitions,
     data: rows,
     getRowId: rowKey,
+    enableRowSelection: ({ original }) => !whole?.(original),
     state: { rowSelection: selection },
     onRowSelectionChange: (change: Updater<Selection>) =>
       onSelection?.(typeof change === "function" ? change(selection) : change),
@@ -178,7 +158,7 @@ function useActive<Item extends object>(
     ArrowDown: () => move(1),
     ArrowUp: () => move(-1),
     Enter: () => current && onOpen?.(current.original),
-    x: () => selects && current?.toggleSelected(),
+    x: () => selects && current?.getCanSelect() && current.toggleSelected(),
   });
   return [active, setActive];
 }
@@ -189,26 +169,33 @@ interface ItemRowProps<Item extends object> {
   place: VirtualItem;
   columns: Column<Item>[];
   selects: boolean;
+  whole: ((item: Item) => ReactNode) | undefined;
   active: boolean;
   opened: boolean;
   onOpen: () => void;
 }
 
-function ItemRow<Item extends object>({ id, item, place, columns, selects, active, opened, onOpen }: ItemRowProps<Item>) {
+function ItemRow<Item extends object>({ id, item, place, columns, selects, whole, active, opened, onOpen }: ItemRowProps<Item>) {
+  const content = whole?.(item.original);
   const names = [styles.row, styles.item, active ? styles.active : "", opened ? styles.opened : ""];
   return (
     <div
       id={id}
       role="row"
       aria-rowindex={place.index + 2}
-      aria-selected={selects ? item.getIsSelected() : undefined}
+      aria-selected={selects && !content ? item.getIsSelected() : undefined}
       className={names.filter(Boolean).join(" ")}
       style={{ height: place.size, transform: `translateY(${place.start}px)` }}
       onClick={(event) => {
         if (!(event.target as HTMLElement).closest("a, input, button")) onOpen();
       }}
     >
-      {selects && (
+      {content && (
+        <span role="gridcell" className={styles.whole} aria-colspan={columns.length + (selects ? 1 : 0)}>
+          {content}
+        </span>
+      )}
+      {selects && !content && (
         <span role="gridcell">
           <input
             type="checkbox"
@@ -219,7 +206,7 @@ function ItemRow<Item extends object>({ id, item, place, columns, selects, activ
           />
         </span>
       )}
-      {columns.map((column) => (
+      {!content && columns.map((column) => (
         <span key={column.id} role="gridcell" className={cellClass(column)}>
           {column.cell(item.original)}
         </span>
@@ -236,9 +223,4 @@ function tracksOf<Item>(columns: Column<Item>[], selects: boolean): CSSPropertie
     "--columns-narrow": list(columns.map((column) => column.narrow)),
     "--below": selects ? 2 : 1,
   } as CSSProperties;
-}
-
-function cellClass<Item>(column: Column<Item>): string {
-  const onNarrow = column.below ? styles.below : column.narrow === undefined ? styles.wide : "";
-  return [styles.cell, column.end ? styles.end : "", onNarrow].filter(Boolean).join(" ");
 }

@@ -79,6 +79,17 @@ export async function openLogs(path: string, query: Record<string, string>, sign
   return answer;
 }
 
+/** Saves an answer of the server as a file. */
+export async function download(path: string, query: Record<string, string>, filename: string): Promise<void> {
+  const answer = await openLogs(path, query);
+  const address = URL.createObjectURL(await answer.blob());
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = filename;
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
 function sign(headers: Headers): void {
   const token = currentToken();
   if (token !== null) headers.set("Authorization", `Bearer ${token}`);

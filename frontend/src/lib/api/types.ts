@@ -13,6 +13,8 @@ export type CapacityHistory = Schemas["CapacityHistory"];
 export type CapacityPoint = Schemas["CapacityPoint"];
 export type QueueSummary = Schemas["QueueSummary"];
 
+export type WorkloadRow = Schemas["WorkloadRow"];
+export type WorkloadGroup = Schemas["WorkloadGroup"];
 export type WorkloadObject = Schemas["WorkloadObject"];
 export type Phase = Schemas["WorkloadStatus"]["phase"];
 /** The word a workload is shown with: its phase, or the verdict on a pending one that can never start. */

@@ -5,40 +5,11 @@ import { type ActionInput, actionBody } from "@/lib/actions";
 import { api, contentOf } from "@/lib/api/request";
 
 import type { WorkloadAction } from "../model/actions";
-import type { WorkloadFilters } from "../model/filters";
 import { phaseTimelineOf } from "../model/phase-timeline";
 
 const PAGE_SIZE = 100;
 const EARLIER_PAGE_SIZE = 500;
 const ONE = "/v1/namespaces/{namespace}/workloads/{name}";
-
-/** The pages of the list, newest submission first. */
-export function workloadsQuery(filters: WorkloadFilters) {
-  const { namespace } = filters;
-  return infiniteQueryOptions({
-    queryKey: ["workloads", filters],
-    queryFn: ({ pageParam, signal }) => {
-      const query = queryOf(filters, pageParam);
-      return namespace === ""
-        ? contentOf(api.GET("/v1/workloads", { params: { query }, signal }))
-        : contentOf(api.GET("/v1/namespaces/{namespace}/workloads", { params: { path: { namespace }, query }, signal }));
-    },
-    initialPageParam: "",
-    getNextPageParam: (page) => page.metadata.continue,
-  });
-}
-
-function queryOf({ phase, queue, clusterQueue, name, owner }: WorkloadFilters, page: string) {
-  return {
-    phase: phase || undefined,
-    queueName: queue || undefined,
-    clusterQueue: clusterQueue || undefined,
-    name: name || undefined,
-    owner: owner || undefined,
-    continue: page || undefined,
-    limit: PAGE_SIZE,
-  };
-}
 
 /** Why one is inactive, backs off or is held, with what it would do after the action that helps. */
 export function caseQuery(key: string) {

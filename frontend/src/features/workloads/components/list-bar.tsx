@@ -1,44 +1,49 @@
-// Above the rows: counts, new arrivals, and actions on the selection.
+// Above the rows: counts, new arrivals, and the actions that apply to the selection.
 import { ArrowUp } from "lucide-react";
 import { useState } from "react";
 
 import { ActionDialog } from "@/components/ui/action-dialog";
 import { Button } from "@/components/ui/button";
-import type { WorkloadObject } from "@/lib/api/types";
+import type { WorkloadGroup, WorkloadRow } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
 import { act } from "../api/workloads";
 import { ACTION_WORDS, WORKLOAD_ACTIONS, type WorkloadAction, commandFor, stageRefusal } from "../model/actions";
-import { keyOf } from "../model/list-anchor";
+import { rowKey } from "../model/list-anchor";
 import styles from "./workloads-page.module.css";
 
 export interface ListBarProps {
-  shown: WorkloadObject[];
-  more: boolean;
+  total: WorkloadGroup | null;
   waiting: number;
-  selection: Record<string, true>;
+  chosen: WorkloadRow[];
   onLetIn: () => void;
   onClear: () => void;
 }
 
-export function ListBar({ shown, more, waiting, selection, onLetIn, onClear }: ListBarProps) {
+export function ListBar({ total, waiting, chosen, onLetIn, onClear }: ListBarProps) {
   const [action, setAction] = useState<WorkloadAction | null>(null);
-  const chosen = shown.filter((workload) => selection[keyOf(workload)]);
+  const gpus = chosen.reduce((sum, row) => sum + row.gpus, 0);
   return (
     <div className={styles.bar}>
       {chosen.length === 0 ? (
-        <span className="number">
-          {more ? `First ${shown.length}` : `${shown.length} ${shown.length === 1 ? "workload" : "workloads"}`}
-        </span>
+        <span className="number">{total === null ? "" : totalWords(total)}</span>
       ) : (
         <>
-          <strong className="number">{chosen.length} selected</strong>
-          {WORKLOAD_ACTIONS.map((name) => (
-            <Button key={name} onClick={() => setAction(name)}>
-              {ACTION_WORDS[name].verb}
-            </Button>
-          ))}
+          <strong className="number">
+            {chosen.length} selected, {gpus.toLocaleString("en")} GPU
+          </strong>
+          {WORKLOAD_ACTIONS.map((name) => {
+            const able = chosen.filter((row) => stageRefusal(name, row) === undefined).length;
+            return (
+              able > 0 && (
+                <Button key={name} look={name === "cancel" ? "danger" : "plain"} onClick={() => setAction(name)}>
+                  {ACTION_WORDS[name].verb}
+                  {able < chosen.length && ` ${able} of ${chosen.length}`}
+                </Button>
+              )
+            );
+          })}
           <Button look="quiet" onClick={onClear}>
             Clear selection
           </Button>
@@ -57,13 +62,17 @@ export function ListBar({ shown, more, waiting, selection, onLetIn, onClear }: L
   );
 }
 
-function BulkDialog({ action, chosen, onClose }: { action: WorkloadAction; chosen: WorkloadObject[]; onClose: () => void }) {
+function totalWords({ count, gpus }: WorkloadGroup): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? "workload" : "workloads"}, ${gpus.toLocaleString("en")} GPU`;
+}
+
+function BulkDialog({ action, chosen, onClose }: { action: WorkloadAction; chosen: WorkloadRow[]; onClose: () => void }) {
   const identity = useIdentity();
   // The set is frozen when the dialog opens: what arrives or changes later is not touched.
   const [targets] = useState(() =>
-    chosen.map((workload) => ({
-      key: keyOf(workload),
-      refusal: refusalFor(identity, { on: "workload", namespace: workload.metadata.namespace ?? "" }) ?? stageRefusal(action, workload),
+    chosen.map((row) => ({
+      key: rowKey(row),
+      refusal: refusalFor(identity, { on: "workload", namespace: row.namespace }) ?? stageRefusal(action, row),
     })),
   );
   const able = targets.filter((target) => target.refusal === undefined).map((target) => target.key);

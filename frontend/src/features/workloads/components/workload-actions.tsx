@@ -8,7 +8,7 @@ import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
 import { act } from "../api/workloads";
-import { ACTION_WORDS, WORKLOAD_ACTIONS, type WorkloadAction, commandFor, stageRefusal } from "../model/actions";
+import { ACTION_WORDS, WORKLOAD_ACTIONS, type WorkloadAction, commandFor, stageOf, stageRefusal } from "../model/actions";
 import { keyOf } from "../model/list-anchor";
 import styles from "./workload-page.module.css";
 
@@ -20,7 +20,7 @@ export function WorkloadActions({ workload }: { workload: WorkloadObject }) {
   return (
     <div className={styles.row} role="group" aria-label="Actions">
       {WORKLOAD_ACTIONS.map((name) => (
-        <Button key={name} refusal={role ?? stageRefusal(name, workload)} onClick={() => setAction(name)}>
+        <Button key={name} refusal={role ?? stageRefusal(name, stageOf(workload))} onClick={() => setAction(name)}>
           {ACTION_WORDS[name].verb}
         </Button>
       ))}

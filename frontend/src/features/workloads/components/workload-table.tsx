@@ -1,70 +1,152 @@
-// The rows of workloads.
-import { type Column, VirtualTable } from "@/components/ui/virtual-table";
-import { Timestamp } from "@/components/ui/timestamp";
-import { ObjectName } from "@/components/ui/object-name";
-import { PhaseBadge, statusOf } from "@/components/ui/phase-badge";
-import type { WorkloadObject } from "@/lib/api/types";
+// The rows of workloads, singly or below the sums of their groups.
+import { ChevronDown, ChevronRight } from "lucide-react";
+import type { ReactNode } from "react";
 
-import { keyOf } from "../model/list-anchor";
-import { podCount, reasonOf } from "../model/summary";
+import { ObjectName } from "@/components/ui/object-name";
+import { PhaseBadge } from "@/components/ui/phase-badge";
+import { Timestamp } from "@/components/ui/timestamp";
+import { type Column, VirtualTable } from "@/components/ui/virtual-table";
+import type { Status, WorkloadGroup, WorkloadRow } from "@/lib/api/types";
+import { formatAmount } from "@/lib/format/amounts";
+import { formatDuration } from "@/lib/format/times";
+
+import { exact } from "../model/filter-text";
+import { COLUMN_WORDS, type ColumnName, ORDERED } from "../model/grid";
+import { rowKey } from "../model/list-anchor";
+import { reasonOf } from "../model/summary";
 import styles from "./workloads-page.module.css";
 
-const COLUMNS: Column<WorkloadObject>[] = [
-  {
-    id: "phase",
-    header: "Phase",
-    width: "8.5rem",
-    narrow: "8rem",
-    cell: ({ status }) => <PhaseBadge phase={statusOf(status?.phase ?? "Pending", status?.explanation?.dominant)} />,
+export type GridItem =
+  | { kind: "row"; row: WorkloadRow }
+  | { kind: "group"; group: WorkloadGroup; words: ReactNode; open: boolean }
+  | { kind: "more"; group: WorkloadGroup; left: number };
+
+interface Look {
+  width: string;
+  narrow?: string;
+  below?: boolean;
+  end?: boolean;
+  cell: (row: WorkloadRow, onFilter: (token: string) => void) => ReactNode;
+}
+
+const number = (value: ReactNode) => <span className="number">{value}</span>;
+const duration = (seconds: number) => (seconds > 0 ? number(formatDuration(seconds)) : "—");
+
+const LOOKS: Record<ColumnName, Look> = {
+  phase: { width: "8.5rem", narrow: "8rem", cell: (row) => <PhaseBadge phase={row.status as Status} /> },
+  name: { width: "minmax(8rem, 1.6fr)", narrow: "minmax(0, 1fr)", cell: (row) => <ObjectName name={rowKey(row)} /> },
+  owner: { width: "minmax(4rem, 0.5fr)", cell: (row, onFilter) => <Only token={exact("owner", row.owner)} words={row.owner} onFilter={onFilter} /> },
+  queue: {
+    width: "minmax(5rem, 0.6fr)",
+    cell: (row, onFilter) => <Only token={exact("queue", `${row.namespace}/${row.localQueue}`)} words={row.localQueue} onFilter={onFilter} />,
   },
-  {
-    id: "name",
-    header: "Workload",
-    width: "minmax(0, 1.4fr)",
-    narrow: "minmax(0, 1fr)",
-    cell: (row) => <ObjectName name={keyOf(row)} />,
+  clusterQueue: {
+    width: "minmax(5rem, 0.6fr)",
+    cell: (row, onFilter) => <Only token={exact("clusterQueue", row.clusterQueue)} words={row.clusterQueue} onFilter={onFilter} />,
   },
-  { id: "queue", header: "LocalQueue", width: "minmax(0, 0.6fr)", cell: (row) => row.spec.queueName ?? "—" },
-  {
-    id: "reason",
-    header: "Reason",
-    width: "minmax(0, 2.4fr)",
-    below: true,
-    cell: (row) => {
-      const { short, whole } = reasonOf(row);
-      return (
-        <span className={styles.soft} title={whole}>
-          {short}
-        </span>
-      );
-    },
+  gpu: { width: "3.5rem", narrow: "2.5rem", end: true, cell: (row) => number(row.gpus) },
+  cpu: { width: "4rem", end: true, cell: (row) => number(formatAmount("cpu", row.cpuMilli)) },
+  memory: { width: "5.5rem", end: true, cell: (row) => number(formatAmount("memory", row.memoryBytes)) },
+  pods: { width: "3.5rem", end: true, cell: (row) => number(row.pods) },
+  priority: { width: "4.5rem", end: true, cell: (row) => number(row.priority) },
+  wait: { width: "5rem", end: true, cell: (row) => duration(row.waitSeconds) },
+  run: { width: "5.5rem", end: true, cell: (row) => duration(row.runSeconds) },
+  submitted: { width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.submittedAt} /> },
+  ended: { width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.endedAt} /> },
+  requeues: { width: "5rem", end: true, cell: (row) => number(row.requeues) },
+  flavors: { width: "minmax(5rem, 0.6fr)", cell: (row) => row.flavors.join(", ") },
+  labels: {
+    width: "minmax(6rem, 1fr)",
+    cell: (row) => Object.entries(row.labels).map(([key, value]) => `${key}=${value}`).join(", "),
   },
-  { id: "pods", header: "Pods", width: "3.5rem", end: true, cell: (row) => <span className="number">{podCount(row)}</span> },
-  {
-    id: "priority",
-    header: "Priority",
-    width: "4.5rem",
-    end: true,
-    cell: (row) => <span className="number">{row.status?.priority ?? row.spec.priority ?? 0}</span>,
-  },
-  {
-    id: "age",
-    header: "Submitted",
-    width: "6.5rem",
-    end: true,
-    cell: (row) => <Timestamp at={row.metadata.creationTimestamp} />,
-  },
-];
+  reason: { width: "minmax(10rem, 2fr)", below: true, cell: (row) => <Reason row={row} /> },
+};
 
 export interface WorkloadTableProps {
-  rows: WorkloadObject[];
+  items: GridItem[];
+  columns: ColumnName[];
+  order: string;
+  onOrder: (name: ColumnName) => void;
   opened: string;
-  onOpen: (row: WorkloadObject) => void;
+  onOpen: (row: WorkloadRow) => void;
+  onGroup: (group: WorkloadGroup) => void;
+  onMore: (group: WorkloadGroup) => void;
+  onFilter: (token: string) => void;
   selection: Record<string, true>;
   onSelection: (selection: Record<string, true>) => void;
   onEnd: () => void;
 }
 
-export function WorkloadTable(props: WorkloadTableProps) {
-  return <VirtualTable label="Workloads" columns={COLUMNS} rowKey={keyOf} {...props} />;
+export function WorkloadTable({ items, columns, order, onOrder, opened, onOpen, onGroup, onMore, onFilter, selection, onSelection, onEnd }: WorkloadTableProps) {
+  const looks: Column<GridItem>[] = columns.map((name) => {
+    const { cell, ...look } = LOOKS[name];
+    return { id: name, header: COLUMN_WORDS[name], ordered: ORDERED.includes(name), ...look, cell: (item) => (item.kind === "row" ? cell(item.row, onFilter) : null) };
+  });
+  return (
+    <VirtualTable
+      label="Workloads"
+      columns={looks}
+      rows={items}
+      rowKey={itemKey}
+      order={order}
+      onOrder={(name) => onOrder(name as ColumnName)}
+      whole={(item) => item.kind !== "row" && <WholeRow item={item} />}
+      opened={opened}
+      onOpen={(item) => {
+        if (item.kind === "row") onOpen(item.row);
+        else if (item.kind === "group") onGroup(item.group);
+        else onMore(item.group);
+      }}
+      selection={selection}
+      onSelection={onSelection}
+      onEnd={onEnd}
+    />
+  );
+}
+
+function itemKey(item: GridItem): string {
+  if (item.kind === "row") return rowKey(item.row);
+  return `${item.kind} ${item.group.value}`;
+}
+
+function WholeRow({ item }: { item: Exclude<GridItem, { kind: "row" }> }) {
+  if (item.kind === "more") return <span className={styles.soft}>{item.left} more in this group. Open to list them all</span>;
+  const { group, words, open } = item;
+  const Chevron = open ? ChevronDown : ChevronRight;
+  return (
+    <span className={styles.group}>
+      <Chevron aria-label={open ? "Expanded" : "Collapsed"} />
+      <strong>{words}</strong>
+      <span className="number">
+        {group.count} {group.count === 1 ? "workload" : "workloads"}
+      </span>
+      <span className="number">{group.gpus.toLocaleString("en")} GPU</span>
+      <span className="number">{group.pods.toLocaleString("en")} pods</span>
+    </span>
+  );
+}
+
+/** A value of a cell that narrows the list to itself, or with Shift leaves itself out. */
+function Only({ token, words, onFilter }: { token: string; words: string; onFilter: (token: string) => void }) {
+  if (words === "") return <>—</>;
+  return (
+    <button
+      type="button"
+      className={styles.only}
+      title={`Show only ${token}; with Shift, leave it out`}
+      tabIndex={-1}
+      onClick={(event) => onFilter(event.shiftKey ? `-${token}` : token)}
+    >
+      {words}
+    </button>
+  );
+}
+
+function Reason({ row }: { row: WorkloadRow }) {
+  const { short, whole } = reasonOf(row);
+  return (
+    <span className={styles.soft} title={whole}>
+      {short}
+    </span>
+  );
 }

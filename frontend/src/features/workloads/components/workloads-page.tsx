@@ -1,27 +1,35 @@
-// All workloads: narrowed by the address, live without jumping, opened beside the list.
-import { useInfiniteQuery } from "@tanstack/react-query";
+// All workloads: a grid that is filtered, grouped and ordered by the server, as the address says.
+import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 
-import { Card, Page } from "@/components/ui/layout";
+import { Page } from "@/components/ui/layout";
+import { PhaseBadge } from "@/components/ui/phase-badge";
 import { Empty, ExamplesLink, Failed, Skeleton, StaleNote } from "@/components/ui/states";
+import type { Status, WorkloadGroup, WorkloadRow } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
 
-import { workloadsQuery } from "../api/workloads";
-import { type Anchor, anchorOf, splitAtAnchor, keyOf } from "../model/list-anchor";
-import { type WorkloadFilters, filtersIn, isNarrowed } from "../model/filters";
+import { firstRowsQuery, groupsQuery, rowsQuery } from "../api/workload-rows";
+import { exact, filterChange, tokensIn, withToken, withoutToken } from "../model/filter-text";
+import { type Grid, type GroupName, NEWEST_FIRST, gridIn, nextOrder } from "../model/grid";
+import { type Anchor, anchorOf, rowKey, splitAtAnchor } from "../model/list-anchor";
+import { GridBar, GridViews } from "./grid-bar";
 import { ListBar } from "./list-bar";
-import { WorkloadFilterBar } from "./workload-filter-bar";
 import { WorkloadPanel } from "./workload-panel";
-import { WorkloadTable } from "./workload-table";
+import { type GridItem, WorkloadTable } from "./workload-table";
+import styles from "./workloads-page.module.css";
 
 export function WorkloadsPage() {
   const url = useUrl();
-  const filters = filtersIn(url);
+  const grid = gridIn(url);
   return (
-    <Page title="Workloads">
-      <WorkloadFilterBar filters={filters} onChange={(changes) => url.change(changes, "replace")} />
-      {/* A different set of filters is a different list, with its own beginning and selection. */}
-      <WorkloadList key={JSON.stringify(filters)} filters={filters} />
+    <Page title="Workloads" actions={<GridViews grid={grid} />}>
+      <GridBar grid={grid} />
+      {/* Another list has its own beginning and selection. */}
+      {grid.group === null ? (
+        <Rows key={`${grid.filter} ${grid.order}`} grid={grid} />
+      ) : (
+        <Groups key={`${grid.filter} ${grid.group}`} grid={grid} by={grid.group} />
+      )}
       {url.get("panel") !== "" && (
         <WorkloadPanel key={url.get("panel")} workloadKey={url.get("panel")} onClose={() => url.change({ panel: "" }, "replace")} />
       )}
@@ -29,53 +37,144 @@ export function WorkloadsPage() {
   );
 }
 
-function WorkloadList({ filters }: { filters: WorkloadFilters }) {
-  const url = useUrl();
-  const list = useInfiniteQuery(workloadsQuery(filters));
+function Rows({ grid }: { grid: Grid }) {
+  const list = useInfiniteQuery(rowsQuery(grid.filter, grid.order));
   const rows = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
   const [anchor, setAnchor] = useState<Anchor | null>(null);
-  const [selection, setSelection] = useState<Record<string, true>>({});
-  if (anchor === null && rows.length > 0) setAnchor(anchorOf(rows));
-  const { shown, waiting } = useMemo(() => splitAtAnchor(rows, anchor), [rows, anchor]);
+  if (anchor === null && rows.length > 0 && !list.isPlaceholderData) setAnchor(anchorOf(rows));
+  const isNewestFirst = grid.order === NEWEST_FIRST;
+  const { shown, waiting } = useMemo(() => splitAtAnchor(rows, isNewestFirst ? anchor : null), [rows, anchor, isNewestFirst]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-
-  if (list.data === undefined) {
-    return <Card>{list.isError ? <Failed error={list.error} onRetry={() => void list.refetch()} /> : <Skeleton rows={10} />}</Card>;
-  }
+  if (list.data === undefined) return <NotYet query={list} />;
   return (
     <>
       {list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
-      <Card>
-        <ListBar
-          shown={shown}
-          more={hasNextPage}
-          waiting={waiting}
-          selection={selection}
-          onLetIn={() => setAnchor(anchorOf(rows))}
-          onClear={() => setSelection({})}
-        />
-        {shown.length === 0 ? (
-          <NoWorkloads narrowed={isNarrowed(filters)} />
-        ) : (
-          <WorkloadTable
-            rows={shown}
-            opened={url.get("panel")}
-            onOpen={(row) => url.change({ panel: keyOf(row) }, url.get("panel") === "" ? "push" : "replace")}
-            selection={selection}
-            onSelection={setSelection}
-            onEnd={onEnd}
-          />
-        )}
-      </Card>
+      <GridBody
+        grid={grid}
+        total={list.data.pages[0]?.total ?? null}
+        waiting={waiting}
+        onLetIn={() => setAnchor(anchorOf(rows))}
+        items={shown.map((row) => ({ kind: "row", row }))}
+        onEnd={onEnd}
+      />
     </>
   );
 }
 
-function NoWorkloads({ narrowed }: { narrowed: boolean }) {
-  if (narrowed) return <Empty title="No workload matches these filters">Change or clear the filters.</Empty>;
+function Groups({ grid, by }: { grid: Grid; by: GroupName }) {
+  const url = useUrl();
+  const list = useQuery(groupsQuery(grid.filter, by));
+  const groups = list.data?.items ?? [];
+  const open = openedGroups(url.get("open"), groups);
+  const pages = useQueries({
+    queries: open.map((value) => firstRowsQuery(withToken(grid.filter, exact(by, value)), grid.order)),
+  });
+  if (list.data === undefined) return <NotYet query={list} />;
+  const items = groups.flatMap((group): GridItem[] => {
+    const place = open.indexOf(group.value);
+    const head: GridItem = { kind: "group", group, words: <GroupWords by={by} value={group.value} />, open: place >= 0 };
+    const rows = place < 0 ? [] : (pages[place]?.data?.items ?? []);
+    const left = group.count - rows.length;
+    const more: GridItem[] = rows.length > 0 && left > 0 ? [{ kind: "more", group, left }] : [];
+    return [head, ...rows.map((row): GridItem => ({ kind: "row", row })), ...more];
+  });
+  const sum = (field: "count" | "gpus" | "pods") => groups.reduce((total, group) => total + group[field], 0);
+  const toggle = ({ value }: WorkloadGroup) => {
+    const next = open.includes(value) ? open.filter((known) => known !== value) : [...open, value];
+    url.change({ open: next.length === 0 ? "-" : JSON.stringify(next) }, "replace");
+  };
+  return (
+    <GridBody
+      grid={grid}
+      total={{ value: "", count: sum("count"), gpus: sum("gpus"), pods: sum("pods") }}
+      waiting={0}
+      onLetIn={() => undefined}
+      items={items}
+      onGroup={toggle}
+      onEnd={() => undefined}
+    />
+  );
+}
+
+/** The groups that are open: those of the address, or the first one. */
+function openedGroups(text: string, groups: WorkloadGroup[]): string[] {
+  if (text === "") return groups.slice(0, 1).map(({ value }) => value);
+  try {
+    const named: unknown = JSON.parse(text);
+    const known = groups.map(({ value }) => value);
+    return Array.isArray(named) ? known.filter((value) => named.includes(value)) : [];
+  } catch {
+    return [];
+  }
+}
+
+function GroupWords({ by, value }: { by: GroupName; value: string }) {
+  if (value === "") return <>none</>;
+  return by === "phase" ? <PhaseBadge phase={value as Status} /> : <>{value}</>;
+}
+
+interface GridBodyProps {
+  grid: Grid;
+  total: WorkloadGroup | null;
+  waiting: number;
+  items: GridItem[];
+  onLetIn: () => void;
+  onGroup?: (group: WorkloadGroup) => void;
+  onEnd: () => void;
+}
+
+function GridBody({ grid, total, waiting, items, onLetIn, onGroup, onEnd }: GridBodyProps) {
+  const url = useUrl();
+  const [selection, setSelection] = useState<Record<string, true>>({});
+  const rows = items.flatMap((item) => (item.kind === "row" ? [item.row] : []));
+  return (
+    <section className={styles.grid} aria-label="List of workloads">
+      <ListBar total={total} waiting={waiting} chosen={rows.filter((row) => selection[rowKey(row)])} onLetIn={onLetIn} onClear={() => setSelection({})} />
+      {items.length === 0 ? (
+        <NoWorkloads filter={grid.filter} />
+      ) : (
+        <WorkloadTable
+          items={items}
+          columns={grid.columns}
+          order={grid.order}
+          onOrder={(name) => url.change({ sort: nextOrder(grid.order, name) }, "replace")}
+          opened={url.get("panel")}
+          onOpen={(row: WorkloadRow) => url.change({ panel: rowKey(row) }, url.get("panel") === "" ? "push" : "replace")}
+          onGroup={onGroup ?? (() => undefined)}
+          onMore={(group) => grid.group !== null && url.change({ ...filterChange(withToken(grid.filter, exact(grid.group, group.value))), group: "", open: "" })}
+          onFilter={(token) => url.change(filterChange(withToken(grid.filter, token)))}
+          selection={selection}
+          onSelection={setSelection}
+          onEnd={onEnd}
+        />
+      )}
+    </section>
+  );
+}
+
+function NotYet({ query }: { query: { isError: boolean; error: unknown; refetch: () => unknown } }) {
+  return query.isError ? <Failed error={query.error} onRetry={() => void query.refetch()} /> : <Skeleton rows={20} />;
+}
+
+function NoWorkloads({ filter }: { filter: string }) {
+  const url = useUrl();
+  const tokens = tokensIn(filter);
+  if (tokens.length > 0) {
+    return (
+      <Empty title="No workload matches these filters">
+        <p className={styles.row}>
+          {tokens.map((token) => (
+            <button key={token} type="button" className={styles.only} onClick={() => url.change(filterChange(withoutToken(filter, token)))}>
+              Remove {token}
+            </button>
+          ))}
+        </p>
+      </Empty>
+    );
+  }
   return (
     <Empty title="No workloads yet">
       <p>

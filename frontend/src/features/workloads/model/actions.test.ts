@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Phase, WorkloadObject } from "@/lib/api/types";
 
-import { commandFor, stageRefusal } from "./actions";
+import { commandFor, stageOf, stageRefusal } from "./actions";
 
 function inPhase(phase: Phase, active = true): WorkloadObject {
   return {
@@ -15,14 +15,14 @@ function inPhase(phase: Phase, active = true): WorkloadObject {
 }
 
 test("nothing is done to what has ended", () => {
-  expect(stageRefusal("hold", inPhase("Succeeded"))).toBe("Already finished");
-  expect(stageRefusal("cancel", inPhase("Cancelled"))).toBe("Already finished");
+  expect(stageRefusal("hold", stageOf(inPhase("Succeeded")))).toBe("Already finished");
+  expect(stageRefusal("cancel", stageOf(inPhase("Cancelled")))).toBe("Already finished");
 });
 
 test("only what is held is released, and nothing is held twice", () => {
-  expect(stageRefusal("release", inPhase("Pending"))).toBe("Not on hold");
-  expect(stageRefusal("release", inPhase("OnHold"))).toBeUndefined();
-  expect(stageRefusal("hold", inPhase("OnHold"))).toBeDefined();
+  expect(stageRefusal("release", stageOf(inPhase("Pending")))).toBe("Not on hold");
+  expect(stageRefusal("release", stageOf(inPhase("OnHold")))).toBeUndefined();
+  expect(stageRefusal("hold", stageOf(inPhase("OnHold")))).toBeDefined();
 });
 
 test("a hold on a running workload is seen by its condition", () => {
@@ -31,13 +31,13 @@ test("a hold on a running workload is seen by its condition", () => {
     phase: "Running",
     conditions: [{ type: "Held", status: "True", reason: "Requested", lastTransitionTime: "2026-05-04T12:00:00Z" }],
   };
-  expect(stageRefusal("release", running)).toBeUndefined();
+  expect(stageRefusal("release", stageOf(running))).toBeUndefined();
 });
 
 test("only what has a place gives it up", () => {
-  expect(stageRefusal("requeue", inPhase("Running"))).toBeUndefined();
-  expect(stageRefusal("requeue", inPhase("Pending"))).toBeDefined();
-  expect(stageRefusal("activate", inPhase("Inactive", false))).toBeUndefined();
+  expect(stageRefusal("requeue", stageOf(inPhase("Running")))).toBeUndefined();
+  expect(stageRefusal("requeue", stageOf(inPhase("Pending")))).toBeDefined();
+  expect(stageRefusal("activate", stageOf(inPhase("Inactive", false)))).toBeUndefined();
 });
 
 test("the command says the same, one line per workload", () => {

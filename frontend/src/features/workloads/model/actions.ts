@@ -1,6 +1,6 @@
 // The actions on a workload by phase, in words. The server decides; this shows it beforehand.
 import { type ActionInput, quoted } from "@/lib/actions";
-import type { Phase, WorkloadObject } from "@/lib/api/types";
+import type { WorkloadObject } from "@/lib/api/types";
 
 export const WORKLOAD_ACTIONS = ["hold", "release", "requeue", "activate", "deactivate", "cancel"] as const;
 export type WorkloadAction = (typeof WORKLOAD_ACTIONS)[number];
@@ -41,24 +41,35 @@ export const ACTION_WORDS: Record<WorkloadAction, ActionWords> = {
   cancel: { verb: "Cancel workload", words: "Ends the workload permanently. Running pods are stopped. This can't be undone.", danger: true, expires: false },
 };
 
-const ENDED: readonly Phase[] = ["Succeeded", "Failed", "Cancelled"];
-const WITH_QUOTA: readonly Phase[] = ["QuotaReserved", "Starting", "Running"];
+const ENDED: readonly string[] = ["Succeeded", "Failed", "Cancelled"];
+const WITH_QUOTA: readonly string[] = ["QuotaReserved", "Starting", "Running"];
+
+/** What of a workload decides which actions apply to it. */
+export interface Stage {
+  phase: string;
+  held: boolean;
+  active: boolean;
+}
+
+/** The stage of a workload. */
+export function stageOf(workload: WorkloadObject): Stage {
+  return { phase: workload.status?.phase ?? "Pending", held: isHeld(workload), active: workload.spec.active !== false };
+}
 
 /** Why the action makes no sense in the workload's stage; undefined where it does. */
-export function stageRefusal(action: WorkloadAction, workload: WorkloadObject): string | undefined {
-  const phase = workload.status?.phase ?? "Pending";
+export function stageRefusal(action: WorkloadAction, { phase, held, active }: Stage): string | undefined {
   if (ENDED.includes(phase)) return "Already finished";
   switch (action) {
     case "hold":
-      return isHeld(workload) ? "Already on hold" : undefined;
+      return held ? "Already on hold" : undefined;
     case "release":
-      return isHeld(workload) ? undefined : "Not on hold";
+      return held ? undefined : "Not on hold";
     case "requeue":
       return WITH_QUOTA.includes(phase) || phase === "Retrying" ? undefined : "Not admitted";
     case "activate":
-      return workload.spec.active === false ? undefined : "Already active";
+      return active ? "Already active" : undefined;
     case "deactivate":
-      return workload.spec.active === false ? "Already inactive" : undefined;
+      return active ? undefined : "Already inactive";
     case "cancel":
       return undefined;
   }

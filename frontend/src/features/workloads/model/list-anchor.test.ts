@@ -1,25 +1,14 @@
 import { expect, test } from "vitest";
 
-import type { WorkloadObject } from "@/lib/api/types";
+import { anchorOf, rowKey, splitAtAnchor } from "./list-anchor";
+import { rowOf } from "./rows-of-tests";
 
-import { anchorOf, splitAtAnchor, keyOf } from "./list-anchor";
-
-function workload(name: string, creationTimestamp: string): WorkloadObject {
-  return {
-    apiVersion: "kueue.x-k8s.io/v1beta2",
-    kind: "Workload",
-    metadata: { name, namespace: "team-a", uid: name, creationTimestamp, resourceVersion: "1" },
-    spec: { podSets: [] },
-    status: { phase: "Pending" },
-  };
-}
-
-const OLD = workload("old", "2026-05-04T12:00:00Z");
-const NEW = workload("new", "2026-05-04T12:00:05.250000Z");
+const OLD = rowOf({ name: "old", submittedAt: "2026-05-04T12:00:00Z" });
+const NEW = rowOf({ name: "new", submittedAt: "2026-05-04T12:00:05.250000Z" });
 
 test("what is submitted after the list was let in waits behind the button", () => {
   const arranged = splitAtAnchor([NEW, OLD], anchorOf([OLD]));
-  expect(arranged.shown.map(keyOf)).toEqual(["team-a/old"]);
+  expect(arranged.shown.map(rowKey)).toEqual(["team-a/old"]);
   expect(arranged.waiting).toBe(1);
 });
 
@@ -32,7 +21,7 @@ test("an empty list shows its first arrivals at once", () => {
 });
 
 test("within one second the order of the list decides", () => {
-  const later = workload("later", NEW.metadata.creationTimestamp ?? "");
+  const later = rowOf({ name: "later", submittedAt: NEW.submittedAt });
   expect(splitAtAnchor([later, NEW, OLD], anchorOf([NEW, OLD])).waiting).toBe(1);
 });
 

@@ -1,5 +1,5 @@
 // Keeps a list from jumping: what arrived since it was last let in waits behind a "+N new" button.
-import type { WorkloadObject } from "@/lib/api/types";
+import type { WorkloadObject, WorkloadRow } from "@/lib/api/types";
 
 export interface Anchor {
   at: string;
@@ -7,7 +7,7 @@ export interface Anchor {
 }
 
 export interface AnchoredRows {
-  shown: WorkloadObject[];
+  shown: WorkloadRow[];
   waiting: number;
 }
 
@@ -16,26 +16,27 @@ export function keyOf(workload: WorkloadObject): string {
   return `${workload.metadata.namespace ?? ""}/${workload.metadata.name}`;
 }
 
+/** The full name of the workload of a row. */
+export function rowKey({ namespace, name }: WorkloadRow): string {
+  return `${namespace}/${name}`;
+}
+
 /** Where a list begins now; what is submitted later counts as new. Null for an empty list. */
-export function anchorOf(rows: WorkloadObject[]): Anchor | null {
+export function anchorOf(rows: WorkloadRow[]): Anchor | null {
   const first = rows[0];
-  return first === undefined ? null : { at: submittedAt(first), key: keyOf(first) };
+  return first === undefined ? null : { at: first.submittedAt, key: rowKey(first) };
 }
 
 /** Splits newest-first rows at the anchor. Without an anchor everything is shown. */
-export function splitAtAnchor(rows: WorkloadObject[], anchor: Anchor | null): AnchoredRows {
+export function splitAtAnchor(rows: WorkloadRow[], anchor: Anchor | null): AnchoredRows {
   const waiting = anchor === null ? 0 : countNewer(rows, anchor);
   return { shown: rows.slice(waiting), waiting };
 }
 
-function countNewer(rows: WorkloadObject[], anchor: Anchor): number {
-  const place = rows.findIndex((row) => keyOf(row) === anchor.key);
+function countNewer(rows: WorkloadRow[], anchor: Anchor): number {
+  const place = rows.findIndex((row) => rowKey(row) === anchor.key);
   if (place >= 0) return place;
   // The anchor has left the list: what was submitted after it still counts as new.
-  const older = rows.findIndex((row) => Date.parse(submittedAt(row)) <= Date.parse(anchor.at));
+  const older = rows.findIndex((row) => Date.parse(row.submittedAt) <= Date.parse(anchor.at));
   return older < 0 ? rows.length : older;
-}
-
-function submittedAt(workload: WorkloadObject): string {
-  return workload.metadata.creationTimestamp ?? "";
 }

@@ -1,31 +1,27 @@
 import { expect, test } from "vitest";
 
-import type { Phase, WorkloadObject } from "@/lib/api/types";
-
+import { rowOf } from "./rows-of-tests";
 import { reasonOf } from "./summary";
 
-const EXPLANATION = { dominant: "InsufficientQuota", summary: "8 GPU short in vision", sentence: "Insufficient quota: 16 GPU requested" };
-const ADMISSION = { clusterQueue: "vision", podSetAssignments: [] };
-
-function workload(phase: Phase, status: object = {}): WorkloadObject {
-  return { status: { phase, explanation: EXPLANATION, ...status } } as unknown as WorkloadObject;
-}
+const EXPLAINED = { dominant: "InsufficientQuota", reason: "8 GPU short in vision", sentence: "Insufficient quota: 16 GPU requested" };
 
 test("a pending workload has its reason in short, and the sentence", () => {
-  expect(reasonOf(workload("Pending"))).toEqual({ short: "8 GPU short in vision", whole: "Insufficient quota: 16 GPU requested" });
+  expect(reasonOf(rowOf(EXPLAINED))).toEqual({ short: "8 GPU short in vision", whole: "Insufficient quota: 16 GPU requested" });
 });
 
 test("a held workload that can never start says both", () => {
-  const explanation = { dominant: "Unschedulable", summary: "8 GPU max, needs 16", sentence: "Unschedulable: 16 GPU requested" };
-  expect(reasonOf(workload("Pending", { explanation })).short).toBe("8 GPU max, needs 16");
-  expect(reasonOf(workload("OnHold", { explanation })).short).toBe("Unschedulable: 8 GPU max, needs 16");
+  const explained = { dominant: "Unschedulable", reason: "8 GPU max, needs 16", sentence: "Unschedulable: 16 GPU requested" };
+  expect(reasonOf(rowOf(explained)).short).toBe("8 GPU max, needs 16");
+  expect(reasonOf(rowOf({ ...explained, phase: "OnHold" })).short).toBe("Unschedulable: 8 GPU max, needs 16");
 });
 
 test("a running workload has its place, and one that failed how it failed", () => {
-  expect(reasonOf(workload("Running", { admission: ADMISSION })).short).toBe("In vision");
-  expect(reasonOf(workload("Failed", { admission: ADMISSION })).short).toBe("8 GPU short in vision");
+  expect(reasonOf(rowOf({ ...EXPLAINED, phase: "Running" })).short).toBe("In vision");
+  expect(reasonOf(rowOf({ phase: "Running", hosts: 1, host: "gpu-1" })).short).toBe("On gpu-1");
+  expect(reasonOf(rowOf({ phase: "Running", hosts: 3, host: "gpu-1" })).short).toBe("On 3 hosts");
+  expect(reasonOf(rowOf({ ...EXPLAINED, phase: "Failed", hosts: 1, host: "gpu-1" })).short).toBe("8 GPU short in vision");
 });
 
 test("nothing is said where the server tells nothing", () => {
-  expect(reasonOf(workload("Pending", { explanation: undefined }))).toEqual({ short: "", whole: "" });
+  expect(reasonOf(rowOf({}))).toEqual({ short: "", whole: "" });
 });

@@ -1,37 +1,23 @@
-// A workload's row in words: how many pods, and why or where.
-import type { Phase, PodSetAssignment, WorkloadObject } from "@/lib/api/types";
+// A workload's row in words: why it is pending, how it ended, or where it runs.
+import type { WorkloadRow } from "@/lib/api/types";
 import { formatAmountOf, shortResource } from "@/lib/format/amounts";
 
-import { placesOf } from "./placement";
-
-/** All pods of all pod sets. */
-export function podCount(workload: WorkloadObject): number {
-  return workload.spec.podSets.reduce((sum, set) => sum + (set.count ?? 1), 0);
-}
-
-const PLACED: readonly Phase[] = ["Starting", "Running", "Succeeded"];
+const PLACED: readonly string[] = ["Starting", "Running", "Succeeded"];
 
 /** In a line why the workload is pending or how it ended, or where it runs; `whole` is the sentence. */
-export function reasonOf({ status }: WorkloadObject): { short: string; whole: string } {
-  const { explanation, admission } = status ?? {};
-  const isPlaced = PLACED.includes(status?.phase ?? "Pending");
-  if (admission && (isPlaced || !explanation)) {
-    const place = `In ${admission.clusterQueue}${hostWords(admission.podSetAssignments)}`;
-    return { short: place, whole: explanation ? `${place}. ${explanation.sentence}` : place };
+export function reasonOf(row: WorkloadRow): { short: string; whole: string } {
+  if (PLACED.includes(row.phase)) {
+    const place = placeWords(row);
+    return { short: place, whole: row.sentence === "" ? place : `${place}. ${row.sentence}` };
   }
-  const { summary = "", sentence = "", dominant } = explanation ?? {};
   // The badge says it of a pending workload; that of a held or retrying one says something else.
-  const isSaid = dominant !== "Unschedulable" || status?.phase === "Pending";
-  return { short: isSaid ? summary : `Unschedulable: ${summary}`, whole: sentence };
+  const isSaid = row.dominant !== "Unschedulable" || row.phase === "Pending";
+  return { short: isSaid ? row.reason : `Unschedulable: ${row.reason}`, whole: row.sentence };
 }
 
-function hostWords(assignments: PodSetAssignment[]): string {
-  const hosts = new Set(
-    assignments.flatMap(placesOf).map((place) => place.host),
-  );
-  if (hosts.size === 0) return "";
-  const [first] = hosts;
-  return hosts.size === 1 ? ` on ${first ?? ""}` : ` on ${hosts.size} hosts`;
+function placeWords({ clusterQueue, host, hosts }: WorkloadRow): string {
+  if (hosts === 0) return clusterQueue === "" ? "" : `In ${clusterQueue}`;
+  return hosts === 1 ? `On ${host}` : `On ${hosts} hosts`;
 }
 
 /** An amount as the API gives it: quantities are text already, integers are in base units. */

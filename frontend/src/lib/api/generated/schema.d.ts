@@ -6953,6 +6953,8 @@ export interface components {
             name: string;
             phase: string;
             status: string;
+            held: boolean;
+            active: boolean;
             owner: string;
             localQueue: string;
             clusterQueue: string;
@@ -6975,6 +6977,7 @@ export interface components {
             endedAt: string | null;
             requeues: number;
             flavors: string[];
+            host: string;
             hosts: number;
             dominant: string;
             reason: string;

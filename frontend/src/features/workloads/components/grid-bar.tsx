@@ -1,0 +1,79 @@
+// Above the grid: its views, the filter, and what is grouped, shown and exported.
+import { Columns3, Download, Group } from "lucide-react";
+
+import { Button } from "@/components/ui/button";
+import { Menu } from "@/components/ui/menu";
+import { announce } from "@/components/ui/notices";
+import { RouterLink } from "@/components/ui/router-link";
+import { problemOf } from "@/lib/api/problem";
+import { useUrl } from "@/lib/hooks/use-url";
+
+import { exportRows } from "../api/workload-rows";
+import { filterChange } from "../model/filter-text";
+import { COLUMN_NAMES, COLUMN_WORDS, FIXED, GROUPS, GROUP_WORDS, type Grid, VIEWS, isShown, toggledColumn, viewChange } from "../model/grid";
+import { GridFilter } from "./grid-filter";
+import styles from "./workloads-page.module.css";
+
+export function GridBar({ grid }: { grid: Grid }) {
+  const url = useUrl();
+  const save = () => {
+    exportRows(grid.filter, grid.order).catch((error: unknown) => announce(problemOf(error).detail, "bad"));
+  };
+  return (
+    <div className={styles.tools}>
+      <GridFilter filter={grid.filter} onChange={(filter) => url.change(filterChange(filter), "replace")} />
+      <Menu
+        heading="Group by"
+        trigger={
+          <Button aria-pressed={grid.group !== null}>
+            <Group aria-hidden="true" />
+            {grid.group === null ? "Group" : `Group: ${GROUP_WORDS[grid.group]}`}
+          </Button>
+        }
+        items={[null, ...GROUPS].map((name) => ({
+          key: name ?? "none",
+          words: name === null ? "Nothing" : GROUP_WORDS[name],
+          checked: grid.group === name,
+          onSelect: () => url.change({ group: name ?? "", open: "" }),
+        }))}
+      />
+      <Menu
+        heading="Show columns"
+        stays
+        trigger={
+          <Button>
+            <Columns3 aria-hidden="true" />
+            Columns
+          </Button>
+        }
+        items={COLUMN_NAMES.filter((name) => !FIXED.includes(name)).map((name) => ({
+          key: name,
+          words: COLUMN_WORDS[name],
+          checked: grid.columns.includes(name),
+          onSelect: () => url.change({ columns: toggledColumn(grid.columns, name) }, "replace"),
+        }))}
+      />
+      <Button look="quiet" hint="Export these rows as CSV" aria-label="Export as CSV" onClick={save}>
+        <Download aria-hidden="true" />
+        CSV
+      </Button>
+    </div>
+  );
+}
+
+export function GridViews({ grid }: { grid: Grid }) {
+  return (
+    <nav className={styles.views} aria-label="Views">
+      {VIEWS.map((view) => (
+        <RouterLink key={view.name} className={styles.view} to={addressOf(viewChange(view))} aria-current={isShown(view, grid) ? "true" : undefined}>
+          {view.name}
+        </RouterLink>
+      ))}
+    </nav>
+  );
+}
+
+function addressOf(changes: Record<string, string>): string {
+  const query = new URLSearchParams(Object.entries(changes).filter(([, value]) => value !== "")).toString();
+  return query === "" ? "/workloads" : `/workloads?${query}`;
+}

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+
+import { VIEWS, gridIn, isShown, nextOrder, toggledColumn, viewChange } from "./grid";
+
+function urlOf(given: Record<string, string>) {
+  return { get: (name: string) => given[name] ?? "", change: () => undefined };
+}
+
+test("the address holds filter, order, group and columns; what is unknown is left out", () => {
+  expect(gridIn(urlOf({ filter: "gpu:>8", sort: "-gpu", group: "queue", columns: "reason,gpu,nothing" }))).toEqual({
+    filter: "gpu:>8",
+    order: "-gpu",
+    group: "queue",
+    columns: ["phase", "name", "gpu", "reason"],
+  });
+  expect(gridIn(urlOf({ sort: "colour", group: "x" }))).toMatchObject({ order: "-submitted", group: null });
+});
+
+test("a head orders, reverses, and goes back to the newest first", () => {
+  expect(nextOrder("-submitted", "gpu")).toBe("-gpu");
+  expect(nextOrder("-gpu", "gpu")).toBe("gpu");
+  expect(nextOrder("gpu", "gpu")).toBe("");
+  expect(nextOrder("-gpu", "owner")).toBe("owner");
+  expect(nextOrder("-submitted", "submitted")).toBe("submitted");
+});
+
+test("columns are shown and hidden; the usual ones need no parameter", () => {
+  const { columns } = gridIn(urlOf({}));
+  const without = toggledColumn(columns, "run");
+  expect(without.split(",")).not.toContain("run");
+  expect(toggledColumn(gridIn(urlOf({ columns: without })).columns, "run")).toBe("");
+});
+
+test("a view is shown where the address says what it says", () => {
+  for (const view of VIEWS) {
+    const grid = gridIn(urlOf(viewChange(view)));
+    expect(VIEWS.filter((other) => isShown(other, grid)).map(({ name }) => name)).toEqual([view.name]);
+  }
+});

@@ -1,0 +1,112 @@
+// The list of workloads as a grid: its columns, views, order and groups, all in the address.
+import type { UrlState } from "@/lib/hooks/use-url";
+
+import { filterChange, filterIn, tokensIn } from "./filter-text";
+
+export const COLUMN_NAMES = [
+  "phase", "name", "owner", "queue", "clusterQueue", "gpu", "cpu", "memory", "pods", "priority",
+  "wait", "run", "submitted", "ended", "requeues", "flavors", "labels", "reason",
+] as const;
+export type ColumnName = (typeof COLUMN_NAMES)[number];
+
+export const COLUMN_WORDS: Record<ColumnName, string> = {
+  phase: "Phase",
+  name: "Workload",
+  owner: "Owner",
+  queue: "LocalQueue",
+  clusterQueue: "ClusterQueue",
+  gpu: "GPU",
+  cpu: "CPU",
+  memory: "Memory",
+  pods: "Pods",
+  priority: "Priority",
+  wait: "Wait",
+  run: "Run time",
+  submitted: "Submitted",
+  ended: "Ended",
+  requeues: "Requeues",
+  flavors: "Flavors",
+  labels: "Labels",
+  reason: "Reason",
+};
+
+/** Columns without which a row says nothing. */
+export const FIXED: readonly ColumnName[] = ["phase", "name"];
+const USUAL: readonly ColumnName[] = ["phase", "name", "owner", "queue", "gpu", "pods", "wait", "run", "reason"];
+
+/** Fields that the server orders by, of the columns that have one. */
+export const ORDERED: readonly ColumnName[] = ["phase", "name", "owner", "queue", "clusterQueue", "gpu", "pods", "priority", "wait", "run", "submitted", "ended"];
+const LARGEST_FIRST: readonly ColumnName[] = ["gpu", "pods", "priority", "wait", "run", "submitted", "ended"];
+export const NEWEST_FIRST = "-submitted";
+
+export const GROUPS = ["queue", "clusterQueue", "owner", "phase", "namespace", "priority"] as const;
+export type GroupName = (typeof GROUPS)[number];
+export const GROUP_WORDS: Record<GroupName, string> = {
+  queue: "LocalQueue",
+  clusterQueue: "ClusterQueue",
+  owner: "Owner",
+  phase: "Phase",
+  namespace: "Namespace",
+  priority: "Priority",
+};
+
+export interface Grid {
+  filter: string;
+  order: string;
+  group: GroupName | null;
+  columns: ColumnName[];
+}
+
+/** The grid that the address describes; what it does not know is left out. */
+export function gridIn(url: UrlState): Grid {
+  const order = url.get("sort");
+  const named = url.get("columns").split(",");
+  const columns = COLUMN_NAMES.filter((name) => named.includes(name) || FIXED.includes(name));
+  return {
+    filter: filterIn(url),
+    order: ORDERED.some((name) => name === order.replace("-", "")) ? order : NEWEST_FIRST,
+    group: GROUPS.find((name) => name === url.get("group")) ?? null,
+    columns: url.get("columns") === "" ? [...USUAL] : columns,
+  };
+}
+
+/** The columns with one shown or hidden, as the address has them; empty for the usual ones. */
+export function toggledColumn(columns: readonly ColumnName[], name: ColumnName): string {
+  const shown = COLUMN_NAMES.filter((known) => (known === name ? !columns.includes(name) : columns.includes(known)));
+  return shown.length === USUAL.length && USUAL.every((known) => shown.includes(known)) ? "" : shown.join(",");
+}
+
+/** The order after a click on a column's head: its own first, then the reverse, then the newest first. */
+export function nextOrder(order: string, name: ColumnName): string {
+  const first = LARGEST_FIRST.includes(name) ? `-${name}` : name;
+  const second = first === name ? `-${name}` : name;
+  if (order === first) return second === NEWEST_FIRST ? "" : second;
+  return order === second || first === NEWEST_FIRST ? "" : first;
+}
+
+export interface ListView {
+  name: string;
+  filter: string;
+  sort?: string;
+}
+
+/** The views that everyone has. */
+export const VIEWS: readonly ListView[] = [
+  { name: "All", filter: "" },
+  { name: "Mine", filter: "owner:me" },
+  { name: "Stuck", filter: "phase:Retrying,OnHold,Inactive" },
+  { name: "Unschedulable", filter: "phase:Unschedulable" },
+  { name: "Failed today", filter: "phase:Failed ended:<24h" },
+  { name: "Largest", filter: "-phase:Succeeded,Failed,Cancelled", sort: "-gpu" },
+];
+
+/** The change of the address that shows a view. */
+export function viewChange(view: ListView): Record<string, string> {
+  return { ...filterChange(view.filter), sort: view.sort ?? "", group: "", open: "" };
+}
+
+/** Whether the grid shows the view as it is. */
+export function isShown(view: ListView, { filter, order, group }: Grid): boolean {
+  const same = tokensIn(filter).sort().join(" ") === tokensIn(view.filter).sort().join(" ");
+  return same && order === (view.sort ?? NEWEST_FIRST) && group === null;
+}
