@@ -1,6 +1,6 @@
 // A line of conditions: each a removable token, and one being written with suggestions below it.
 import { X } from "lucide-react";
-import { type KeyboardEvent, type Ref, useId, useRef, useState } from "react";
+import { type KeyboardEvent, type Ref, useId, useState } from "react";
 
 import styles from "./filter-bar.module.css";
 
@@ -23,44 +23,8 @@ export interface FilterBarProps {
   onRemove: (token: string) => void;
 }
 
-export function FilterBar({ label, placeholder, tokens, draft, suggestions, inputRef, onDraft, onCommit, onRemove }: FilterBarProps) {
-  const id = useId();
-  const [open, setOpen] = useState(false);
-  const [active, setActive] = useState(-1);
-  const isOpen = open && suggestions.length > 0;
-  const chosen = isOpen ? suggestions[active] : undefined;
-  const take = (token: string) => {
-    setActive(-1);
-    if (token.endsWith(":")) {
-      onDraft(token);
-      return;
-    }
-    // What was asked for is below, and the list would stand over it.
-    setOpen(false);
-    onCommit(token);
-  };
-  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
-    const last = tokens.at(-1);
-    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      event.preventDefault();
-      setOpen(true);
-      const step = event.key === "ArrowDown" ? 1 : -1;
-      if (suggestions.length > 0) setActive((active + step + suggestions.length + (active < 0 && step < 0 ? 1 : 0)) % suggestions.length);
-    } else if (event.key === "Enter" || (event.key === "Tab" && chosen !== undefined)) {
-      if (chosen === undefined && draft === "") return;
-      event.preventDefault();
-      take(chosen?.token ?? draft);
-    } else if (event.key === "Backspace" && draft === "" && last !== undefined) {
-      event.preventDefault();
-      onRemove(last);
-      onDraft(last);
-    } else if (event.key === "Escape") {
-      // Left to itself, the browser would empty the field as well.
-      event.preventDefault();
-      if (isOpen) setOpen(false);
-      event.currentTarget.blur();
-    }
-  };
+export function FilterBar(props: FilterBarProps) {
+  const { label, tokens, onRemove } = props;
   return (
     <div className={styles.bar} role="search" aria-label={label}>
       {tokens.map((token) => (
@@ -69,44 +33,83 @@ export function FilterBar({ label, placeholder, tokens, draft, suggestions, inpu
           <X aria-hidden="true" />
         </button>
       ))}
-      <div className={styles.field}>
-        <input
-          ref={inputRef}
-          className={styles.input}
-          role="combobox"
-          aria-label={label}
-          aria-expanded={isOpen}
-          aria-controls={isOpen ? `${id}-list` : undefined}
-          aria-autocomplete="list"
-          aria-activedescendant={chosen === undefined ? undefined : `${id}-${active}`}
-          placeholder={tokens.length === 0 ? placeholder : ""}
-          value={draft}
-          spellCheck={false}
-          autoComplete="off"
-          onChange={(event) => {
-            setActive(-1);
-            setOpen(true);
-            onDraft(event.target.value);
-          }}
-          onFocus={() => setOpen(true)}
-          onBlur={() => {
-            setOpen(false);
-            setActive(-1);
-          }}
-          onKeyDown={onKeyDown}
-        />
-        {isOpen && (
-          <SuggestionList id={id} label={label} {...{ suggestions, active }} onTake={take} />
-        )}
-      </div>
+      <DraftField {...props} />
     </div>
   );
 }
 
-function SuggestionList({ id, label, suggestions, active, onTake }: { id: string; label: string; suggestions: Suggestion[]; active: number; onTake: (token: string) => void }) {
-  const list = useRef<HTMLUListElement>(null);
+function DraftField(props: FilterBarProps) {
+  const { label, placeholder, tokens, draft, suggestions, inputRef, onDraft } = props;
+  const id = useId();
+  const list = useSuggestionList(props);
   return (
-    <ul ref={list} id={`${id}-list`} className={styles.list} role="listbox" aria-label={`${label}: suggestions`}>
+    <div className={styles.field}>
+      <input
+        ref={inputRef}
+        className={styles.input}
+        role="combobox"
+        aria-label={label}
+        aria-expanded={list.isOpen}
+        aria-controls={list.isOpen ? `${id}-list` : undefined}
+        aria-autocomplete="list"
+        aria-activedescendant={list.isOpen && list.active >= 0 ? `${id}-${list.active}` : undefined}
+        placeholder={tokens.length === 0 ? placeholder : ""}
+        value={draft}
+        spellCheck={false}
+        autoComplete="off"
+        onChange={(event) => {
+          list.open();
+          onDraft(event.target.value);
+        }}
+        onFocus={list.open}
+        onBlur={list.close}
+        onKeyDown={list.onKeyDown}
+      />
+      {list.isOpen && <SuggestionList id={id} label={label} suggestions={suggestions} active={list.active} onTake={list.take} />}
+    </div>
+  );
+}
+
+/** Whether the suggestions are shown, which one is chosen, and the keys that choose. */
+function useSuggestionList({ tokens, draft, suggestions, onDraft, onCommit, onRemove }: FilterBarProps) {
+  const [isShown, setShown] = useState(false);
+  const [active, setActive] = useState(-1);
+  const isOpen = isShown && suggestions.length > 0;
+  const chosen = isOpen ? suggestions[active] : undefined;
+  const show = (next: boolean) => () => {
+    setActive(-1);
+    setShown(next);
+  };
+  const take = (token: string) => {
+    // A list that has served its purpose would stand over what was asked for.
+    show(token.endsWith(":"))();
+    if (token.endsWith(":")) onDraft(token);
+    else onCommit(token);
+  };
+  const move = (step: 1 | -1) => {
+    setShown(true);
+    const from = active < 0 && step < 0 ? 0 : active;
+    if (suggestions.length > 0) setActive((from + step + suggestions.length) % suggestions.length);
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
+    const last = tokens.at(-1);
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event.key === "ArrowDown" ? 1 : -1);
+    else if (event.key === "Enter" && (chosen !== undefined || draft !== "")) take(chosen?.token ?? draft);
+    else if (event.key === "Tab" && chosen !== undefined) take(chosen.token);
+    else if (event.key === "Backspace" && draft === "" && last !== undefined) {
+      onRemove(last);
+      onDraft(last);
+    } else if (event.key === "Escape") event.currentTarget.blur();
+    else return;
+    // Left to itself, the browser would empty the field, or submit or leave it as well.
+    event.preventDefault();
+  };
+  return { isOpen, active, open: show(true), close: show(false), take, onKeyDown };
+}
+
+function SuggestionList({ id, label, suggestions, active, onTake }: { id: string; label: string; suggestions: Suggestion[]; active: number; onTake: (token: string) => void }) {
+  return (
+    <ul id={`${id}-list`} className={styles.list} role="listbox" aria-label={`${label}: suggestions`}>
       {suggestions.map(({ token, words }, index) => (
         <li
           key={token}

@@ -90,7 +90,7 @@ export interface ListView {
   sort?: string;
 }
 
-/** The views that everyone has. */
+/** The built-in views. */
 export const VIEWS: readonly ListView[] = [
   { name: "All", filter: "" },
   { name: "Mine", filter: "owner:me" },
