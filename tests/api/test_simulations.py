@@ -46,6 +46,25 @@ def test_a_submit_that_must_wait_is_told_why_and_where(admin: Api) -> None:
     assert found["blockers"][0]["shortBy"] == 2000
 
 
+def test_edits_that_end_a_constraint_are_offered_with_their_patch(admin: Api) -> None:
+    wide = workload("wide")
+    wide["spec"]["podSets"][0]["count"] = 40
+
+    (found,) = _tried(admin, wide)["workloads"]
+
+    edits = {edit["code"]: edit for edit in found["edits"]}
+    fewer = {"op": "replace", "path": "/spec/podSets/0/count", "value": 4}
+    assert (edits["FewerPods"]["text"], edits["FewerPods"]["patch"]) == (
+        "4 pods instead of 40",
+        [fewer],
+    )
+    assert edits["PartialAdmission"]["patch"][0]["path"] == "/spec/podSets/0/minCount"
+    quota = edits["RaiseQuota"]
+    assert (quota["kind"], quota["name"], quota["requires"]) == ("ClusterQueue", "gpu", "admin")
+    assert [step["op"] for step in quota["patch"]] == ["test", "test", "replace"]
+    assert quota["patch"][-1]["value"] == "40"
+
+
 def test_a_submit_that_preempts_names_victims_and_starts_in_the_end(admin: Api) -> None:
     found = _tried(admin, workload("asked", priority=100))
     (asked,) = found["workloads"]

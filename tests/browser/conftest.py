@@ -109,8 +109,13 @@ def new_context(browser: Browser, scheme: str = "light") -> BrowserContext:
 
 def sign_in(page: Page, up: Up) -> Screen:
     """Open the page with the admin's token in its address, as `headgate up` prints it."""
+    return sign_in_as(page, up, token_of(up))
+
+
+def sign_in_as(page: Page, up: Up, token: str) -> Screen:
+    """Open the page with a token in its address."""
     screen = Screen(page, up.url)
-    page.goto(f"{up.url}/#token={token_of(up)}")
+    page.goto(f"{up.url}/#token={token}")
     screen.wait_until_live()
     return screen
 

@@ -4,11 +4,15 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import BrowserContext, expect
 
 from headgate.client.client import HeadgateClient
-from tests.browser.cluster import workload
+from headgate.client.transport import Connection
+from tests.browser.cluster import NAMESPACE, Object, workload
+from tests.browser.conftest import sign_in_as
 from tests.browser.screen import Screen
+from tests.browser.test_live import finish
+from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser
 
@@ -16,7 +20,11 @@ pytestmark = pytest.mark.browser
 def test_workload_grid(screen: Screen, client: HeadgateClient) -> None:
     """Line 4: filtered by tokens, grouped with sums, ordered, exported, and shared by address."""
     client.submit_batch(
-        [workload("grid-few"), workload("grid-many", gpus=99), workload("grid-most", gpus=120)]
+        [
+            workload("grid-few", gpus=5),
+            workload("grid-many", gpus=99),
+            workload("grid-most", gpus=120),
+        ]
     )
     page = screen.page
     screen.open("/workloads?filter=grid-", "Workloads")
@@ -50,3 +58,99 @@ def test_workload_grid(screen: Screen, client: HeadgateClient) -> None:
     expect(page).to_have_url(re.compile(r"filter=phase%3AUnschedulable"))
     expect(screen.row("grid-most")).to_contain_text("Unschedulable")
     assert screen.serious_violations() == []
+
+
+def gang(name: str, pods: int, gpus: int = 2) -> Object:
+    """A workload of several pods that may run anywhere."""
+    made = workload(name, gpus=gpus)
+    made["spec"]["podSets"][0]["count"] = pods
+    del made["spec"]["podSets"][0]["topologyRequest"]
+    return made
+
+
+def test_verdict_and_remedies(screen: Screen, client: HeadgateClient) -> None:
+    """Line 3: red with the edit that helps, its simulated result, and the edit applied."""
+    client.submit_batch([gang("verdict", 20)])
+    page = screen.page
+    screen.open(f"/workloads/{NAMESPACE}/verdict", f"{NAMESPACE}/verdict")
+    expect(page.get_by_role("heading", level=2, name="Unschedulable")).to_be_visible()
+    expect(page.get_by_role("img", name="of 40 GPU available")).to_be_visible()
+    card = page.get_by_role("listitem").filter(has_text="4 pods instead of 20")
+    expect(card.get_by_text("Starts now")).to_be_visible()
+    card.get_by_role("button", name="Diff").click()
+    expect(page.get_by_role("dialog")).to_contain_text("- spec.podSets.0.count: 20")
+    expect(page.get_by_role("dialog")).to_contain_text("+ spec.podSets.0.count: 4")
+    page.keyboard.press("Escape")
+    assert screen.serious_violations() == []
+    card.get_by_role("button", name="Apply").click()
+    expect(page.get_by_text("Starting", exact=True).first).to_be_visible()
+    found = client.read(f"/v1/namespaces/{NAMESPACE}/workloads/verdict")
+    assert found["spec"]["podSets"][0]["count"] == 4
+    finish(client, "verdict")
+
+
+def test_submit_page(
+    screen: Screen, tab: BrowserContext, headgate: Up, client: HeadgateClient
+) -> None:
+    """Line 5: a template, a live forecast, an edit it offers, the manifest both ways, submit."""
+    page = screen.page
+    screen.open("/submit?template=gang", "Submit")
+    forecast = page.get_by_role("region", name="Forecast")
+    for label, value in (("CPU per pod", "1"), ("Memory per pod", ""), ("GPUs per pod", "2")):
+        page.get_by_label(label).fill(value)
+    page.get_by_label("Pods", exact=True).fill("20")
+    manifest = page.get_by_label("Manifest", exact=True)
+    expect(manifest).to_have_value(re.compile("count: 20"))
+    expect(forecast.get_by_role("status")).to_contain_text("Unschedulable")
+    forecast.get_by_role("button", name="4 pods instead of 20").click()
+    expect(page.get_by_label("Pods", exact=True)).to_have_value("4")
+    expect(forecast.get_by_role("status")).to_contain_text("Starts now")
+    manifest.fill(manifest.input_value().replace("gang-1", "typed-1"))
+    expect(page.get_by_label("Name")).to_have_value("typed-1")
+    assert screen.serious_violations() == []
+    page.get_by_label("Pods", exact=True).fill("20")
+    expect(forecast.get_by_role("status")).to_contain_text("Unschedulable")
+    page.keyboard.press("Control+Enter")
+    expect(forecast.get_by_role("alert")).to_contain_text("can never start")
+    forecast.get_by_role("button", name="Submit anyway").click()
+    expect(page.get_by_role("heading", level=1, name=f"{NAMESPACE}/typed-1")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("link", name="Resubmit with changes").click()
+    expect(page.get_by_label("Name")).to_have_value("typed-2")
+
+    scope = {"name": "sub", "role": "submitter", "namespaces": [NAMESPACE]}
+    secret = client.act("/v1/tokens", scope)["secret"]
+    theirs = sign_in_as(tab.new_page(), headgate, secret)
+    pages = theirs.page.get_by_role("navigation", name="Pages")
+    expect(pages.get_by_role("link", name="My work")).to_be_visible()
+    expect(pages.get_by_role("link", name="Configuration")).to_be_hidden()
+    client.remove("/v1/tokens/sub")
+
+
+def test_workload_actions(screen: Screen, headgate: Up, client: HeadgateClient) -> None:
+    """Line 6: actions where they apply; no reason for one's own work, one for others'."""
+    scope = {"name": "sub", "role": "submitter", "namespaces": [NAMESPACE]}
+    secret = client.act("/v1/tokens", scope)["secret"]
+    with HeadgateClient(Connection(url=headgate.url, token=secret, source="test")) as other:
+        other.submit_batch([workload("act-theirs", gpus=99)])
+    client.submit_batch([workload("act-own", gpus=99)])
+    page = screen.page
+    for name, asks in (("act-own", False), ("act-theirs", True)):
+        screen.open(f"/workloads/{NAMESPACE}/{name}", f"{NAMESPACE}/{name}")
+        actions = page.get_by_role("group", name="Actions")
+        expect(actions.get_by_role("button", name="Hold", exact=True)).to_be_visible()
+        expect(actions.get_by_role("button", name="Requeue")).to_have_count(0)
+        actions.get_by_role("button", name="Hold", exact=True).click()
+        dialog = page.get_by_role("dialog")
+        confirm = dialog.get_by_role("button", name="Hold", exact=True)
+        if asks:
+            expect(confirm).to_have_attribute("aria-disabled", "true")
+            dialog.get_by_label("Reason").fill("driver upgrade")
+        confirm.click()
+        said = "On hold by admin: driver upgrade" if asks else "On hold by admin"
+        expect(page.get_by_role("heading", level=2, name=said)).to_be_visible()
+        expect(actions.get_by_role("button", name="Release")).to_be_visible()
+    page.get_by_role("button", name="Other actions").click()
+    expect(page.get_by_role("menuitem", name="Requeue: not admitted")).to_be_visible()
+    assert screen.serious_violations() == []
+    client.remove("/v1/tokens/sub")

@@ -1,9 +1,10 @@
 """What workloads answer: submission, requeueing, (de)activation, cancelling, deleting."""
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.rejection import AlreadyExists, IllegalNow, NotFound
+from headgate.domain.rejection import AlreadyExists, IllegalNow, InvalidObject, NotFound
 from headgate.domain.values.message import message
 from headgate.domain.workloads.commands import (
     ActivateWorkload,
@@ -28,6 +29,8 @@ from headgate.domain.workloads.events import (
     WorkloadDeletionRequested,
     WorkloadEvicted,
     WorkloadFinished,
+    WorkloadHeld,
+    WorkloadOwner,
     WorkloadRequeued,
     WorkloadStopped,
     WorkloadSubmitted,
@@ -348,3 +351,13 @@ def test_a_preempted_workload_waits_again_in_its_old_place() -> None:
     assert requeued is not None
     assert (requeued.status, requeued.reason) == (True, "Preempted")
     assert is_admissible(story.state)
+
+
+def test_only_its_owner_holds_a_workload_without_a_reason() -> None:
+    own = replace(a_workload(), owner=WorkloadOwner(user="ann"))
+
+    held = story_of(own).when(HoldWorkload(owner="ann", reason=""))
+
+    assert held == (WorkloadHeld(owner="user:ann", reason="", expires_at=None),)
+    with pytest.raises(InvalidObject):
+        story_of(own).when(HoldWorkload(owner="bo", reason=""))

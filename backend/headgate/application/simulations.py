@@ -16,6 +16,12 @@ from headgate.application.commands.requests import StreamCommand
 from headgate.application.cooperative import Cooperative, each, run_yielding, stop_if_cancelled
 from headgate.application.failures import LimitExceeded
 from headgate.application.historical_ports import FixedReader
+from headgate.application.queries.expected_start import (
+    ExpectedStart,
+    SpecEdit,
+    edits_of,
+    expected_start,
+)
 from headgate.application.queries.explanations import AsOf, QueuePosition
 from headgate.application.queries.views import (
     BlockerView,
@@ -83,7 +89,8 @@ class RoundView(Schema, kw_only=True, frozen=True):
 class ForeseenView(Schema, kw_only=True, frozen=True):
     """What becomes of one workload: at once, and `in_the_end`, when all victims have stopped.
 
-    `deciding` is the number of the blocker that the sentence repeats, if any.
+    `deciding` is the number of the blocker that the sentence repeats, if any. `expectedStart` is
+    estimated from past waits in its queue, for one that would stay pending.
     """
 
     workload: str
@@ -102,6 +109,8 @@ class ForeseenView(Schema, kw_only=True, frozen=True):
     deciding: int | None = None
     would_unblock: list[str] = []
     remedies: list[RemedyView] = []
+    edits: list[SpecEdit] = []
+    expected_start: ExpectedStart | None = None
 
 
 class EffectView(Schema, kw_only=True, frozen=True):
@@ -204,6 +213,7 @@ class _View:
     def _workload(self, key: str) -> ForeseenView:
         first, last = self.outcome.at_first[key], self.outcome.in_the_end[key]
         workload, why = first.workload, first.explanation
+        cluster_state = self.services.reader.cluster_state
         return ForeseenView(
             workload=shown_key(key, self.viewer.scope),
             verdict=_verdict(first),
@@ -224,6 +234,12 @@ class _View:
             deciding=why.deciding if why and why.message is None else None,
             would_unblock=remedies(why, self.viewer.scope) if why else [],
             remedies=remedy_views(why, self.viewer.scope) if why else [],
+            edits=edits_of(cluster_state, workload, why) if workload and why else [],
+            expected_start=(
+                expected_start(cluster_state, workload, why, self.services.clock.now())
+                if workload and why and workload.admission is None
+                else None
+            ),
         )
 
     def _admission(self, workload: Workload | None) -> Free | None:

@@ -118,9 +118,15 @@ TEXTS: Mapping[str, Text] = {
         "pending longer than nearly all of {workloads:similar workload}"
     ),
     "WaitOfSimilarWorkloads": Text(
-        "p50–p90 wait of {workloads:similar workload} in this queue that waited longer than"
+        "p10–p90 wait of {workloads:similar workload} in this queue that waited longer than"
         " {waited:duration}"
     ),
+    # Edits that end a constraint
+    "EditFewerPods": Text("{pods:pod} instead of {of}"),
+    "EditPartialAdmission": Text("Allow {pods} to {of:pod}"),
+    "EditSmallerPods": Text("{have} per pod"),
+    "EditAnyDomain": Text("Prefer one {level:label}, not require it"),
+    "EditRaiseQuota": Text("Raise quota of {cluster_queue} by {missing}"),
     # What an action on a stuck workload changes
     "TheHold": Text("the hold"),
     "TheBackoff": Text("the backoff"),

@@ -1,6 +1,6 @@
 // The frame of every page: navigation, freshness of the data, and the signed-in user.
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
-import { History as HistoryIcon, Menu as MenuIcon, Search } from "lucide-react";
+import { History as HistoryIcon, Menu as MenuIcon, Plus, Search } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
@@ -8,10 +8,11 @@ import { RouterLink } from "@/components/ui/router-link";
 import { Notices } from "@/components/ui/notices";
 import { type Hotkeys, useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useKeptRange } from "@/lib/hooks/use-time-range";
+import { useIdentity } from "@/lib/hooks/use-session";
 
 import { FreshnessBadge } from "./freshness-badge";
 import { HelpDialog } from "./help-dialog";
-import { DESTINATIONS } from "./navigation";
+import { DESTINATIONS, type Destination, isFolded, isHere } from "./navigation";
 import { Palette } from "./palette";
 import { PastBar } from "./past-bar";
 import { PersonMenu } from "./person-menu";
@@ -55,6 +56,10 @@ export function Frame() {
           <span className={styles.searchWords}>Search workloads, queues and pages</span>
           <kbd>Ctrl K</kbd>
         </button>
+        <RouterLink to="/submit" className={styles.submit} aria-label="Submit a workload">
+          <Plus aria-hidden="true" />
+          <span>Submit</span>
+        </RouterLink>
         <span className={styles.grow} />
         <TimeRangePicker />
         <Button look="quiet" shape="icon" aria-label="Time travel" hint="Time travel" aria-expanded={past || moment !== ""} onClick={() => setPast(!past)}>
@@ -77,33 +82,47 @@ export function Frame() {
 }
 
 function Sidebar({ open, onGone }: { open: boolean; onGone: () => void }) {
-  const path = useRouterState({ select: (state) => state.location.pathname });
+  const identity = useIdentity();
+  const folded = DESTINATIONS.filter((page) => isFolded(page, identity));
+  const groups = [...new Set(DESTINATIONS.map(({ group }) => group))];
   return (
     <nav className={`${styles.side ?? ""} ${open ? (styles.sideOpen ?? "") : ""}`} aria-label="Pages">
-      <ul>
-        {DESTINATIONS.map((page) => (
-          <li key={page.path}>
-            <RouterLink
-              to={page.path}
-              className={styles.destination}
-              aria-current={isHere(path, page.path) ? "page" : undefined}
-              onClick={onGone}
-            >
-              <page.icon aria-hidden="true" />
-              {page.words}
-              <span className={styles.keys} aria-hidden="true">
-                <kbd>g</kbd> <kbd>{page.key}</kbd>
-              </span>
-            </RouterLink>
-          </li>
+      <div className={styles.groups}>
+        {groups.map((group) => (
+          <ul key={group} aria-label={group}>
+            {DESTINATIONS.filter((page) => page.group === group && !folded.includes(page)).map((page) => (
+              <PageLink key={page.path} page={page} onGone={onGone} />
+            ))}
+          </ul>
         ))}
-      </ul>
+        {folded.length > 0 && (
+          <details className={styles.more}>
+            <summary>More</summary>
+            <ul>
+              {folded.map((page) => (
+                <PageLink key={page.path} page={page} onGone={onGone} />
+              ))}
+            </ul>
+          </details>
+        )}
+      </div>
     </nav>
   );
 }
 
-function isHere(path: string, page: string): boolean {
-  return page === "/" ? path === "/" : path === page || path.startsWith(`${page}/`);
+function PageLink({ page, onGone }: { page: Destination; onGone: () => void }) {
+  const { pathname, searchStr } = useRouterState({ select: (state) => state.location });
+  return (
+    <li>
+      <RouterLink to={page.path} className={styles.destination} aria-current={isHere(page, pathname, searchStr) ? "page" : undefined} onClick={onGone}>
+        <page.icon aria-hidden="true" />
+        {page.words}
+        <span className={styles.keys} aria-hidden="true">
+          <kbd>g</kbd> <kbd>{page.key}</kbd>
+        </span>
+      </RouterLink>
+    </li>
+  );
 }
 
 function Mark() {

@@ -21,6 +21,7 @@ const PreemptionsPage = lazyRouteComponent(() => import("@/features/preemptions/
 const RoundPage = lazyRouteComponent(() => import("@/features/preemptions/components/round-page"), "RoundPage");
 const QueuePage = lazyRouteComponent(() => import("@/features/queues/components/queue-page"), "QueuePage");
 const QueuesPage = lazyRouteComponent(() => import("@/features/queues/components/queues-page"), "QueuesPage");
+const SubmitPage = lazyRouteComponent(() => import("@/features/submit/components/submit-page"), "SubmitPage");
 const TopologyPage = lazyRouteComponent(() => import("@/features/topology/components/topology-page"), "TopologyPage");
 const WhatIfPage = lazyRouteComponent(() => import("@/features/what-if/components/what-if-page"), "WhatIfPage");
 const WorkloadPage = lazyRouteComponent(() => import("@/features/workloads/components/workload-page"), "WorkloadPage");
@@ -59,6 +60,7 @@ const workload = createRoute({
     return <WorkloadPage key={`${namespace}/${name}`} workloadKey={`${namespace}/${name}`} />;
   },
 });
+const submit = createRoute({ getParentRoute: () => root, path: "/submit", component: SubmitPage });
 const needsAttention = createRoute({ getParentRoute: () => root, path: "/needs-attention", component: NeedsAttentionPage });
 const topology = createRoute({ getParentRoute: () => root, path: "/topology", component: TopologyPage });
 const preemptions = createRoute({ getParentRoute: () => root, path: "/preemptions", component: PreemptionsPage });
@@ -98,7 +100,7 @@ const cycle = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, needsAttention, topology, preemptions, round, events, whatIf, backtests, backtest, configuration, history, cycles, cycle]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, topology, preemptions, round, events, whatIf, backtests, backtest, configuration, history, cycles, cycle]),
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,

@@ -7,7 +7,12 @@ from typing import Literal
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.queries.expected_start import ExpectedStart, expected_start
+from headgate.application.queries.expected_start import (
+    ExpectedStart,
+    SpecEdit,
+    edits_of,
+    expected_start,
+)
 from headgate.application.queries.pods import (
     FailedPod,
     awaited_port,
@@ -131,6 +136,7 @@ class ExplanationView(Schema, kw_only=True, frozen=True):
     blockers: list[BlockerView]
     would_unblock: list[str]
     remedies: list[RemedyView] = []
+    edits: list[SpecEdit] = []
     position: QueuePosition | None = None
     attempts: int = 0
     last_attempt: Attempt | None = None
@@ -199,6 +205,7 @@ async def explanation_view(
         blockers=[blocker_view(blocker, scope) for blocker in found.blockers],
         would_unblock=remedies(found, scope),
         remedies=remedy_views(found, scope),
+        edits=edits_of(cluster_state, workload, found),
         position=place,
         attempts=attempts.count,
         last_attempt=_attempt(attempts.last),

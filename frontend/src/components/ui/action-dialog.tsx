@@ -25,6 +25,8 @@ export interface ActionDialogProps {
   soon?: "done" | "begun";
   /** Whether it may run out by itself. */
   expires?: boolean;
+  /** It is the user's own work, for which no reason is asked. */
+  own?: boolean;
   command: (input: ActionInput) => string;
   run: (key: string, input: ActionInput) => Promise<unknown>;
   onClose: () => void;
@@ -36,7 +38,7 @@ export interface Affected {
 }
 
 export function ActionDialog(props: ActionDialogProps) {
-  const { verb, subject, words, targets, affected, danger = false, soon = "done", expires = false, command, run, onClose } = props;
+  const { verb, subject, words, targets, affected, danger = false, soon = "done", expires = false, own = false, command, run, onClose } = props;
   const [reason, setReason] = useState("");
   const [expiry, setExpiry] = useState("0");
   const [running, setRunning] = useState(false);
@@ -68,7 +70,7 @@ export function ActionDialog(props: ActionDialogProps) {
         )}
         {affected && <AffectedList affected={affected} />}
         <div className={expires ? styles.pair : undefined}>
-          <ReasonField value={reason} onChange={setReason} />
+          <ReasonField value={reason} own={own} onChange={setReason} />
           {expires && (
             <SelectField label="Expires after" options={EXPIRIES} value={expiry} onChange={(event) => setExpiry(event.target.value)} />
           )}
@@ -82,7 +84,7 @@ export function ActionDialog(props: ActionDialogProps) {
           <Button
             type="submit"
             look={danger ? "danger" : "primary"}
-            refusal={refusalOf(able.length, reason, running, finished)}
+            refusal={refusalOf(able.length, own || reason.trim() !== "", running, finished)}
           >
             {running ? "Working…" : verb}
           </Button>
@@ -92,13 +94,13 @@ export function ActionDialog(props: ActionDialogProps) {
   );
 }
 
-function ReasonField({ value, onChange }: { value: string; onChange: (reason: string) => void }) {
+function ReasonField({ value, own, onChange }: { value: string; own: boolean; onChange: (reason: string) => void }) {
   return (
     <TextField
-      label="Reason (recorded in the event log)"
+      label={own ? "Reason (optional, recorded in the event log)" : "Reason (recorded in the event log)"}
       placeholder="e.g. Driver upgrade, INC-4711"
       value={value}
-      required
+      required={!own}
       maxLength={1024}
       autoFocus
       onChange={(event) => onChange(event.target.value)}
@@ -158,9 +160,9 @@ function withExpiry(input: ActionInput): ActionInput {
   return { ...input, expiresAt: expiryAt(input.expirySeconds, Date.now()) };
 }
 
-function refusalOf(able: number, reason: string, running: boolean, finished: boolean): string | undefined {
+function refusalOf(able: number, hasReason: boolean, running: boolean, finished: boolean): string | undefined {
   if (able === 0) return "This action doesn't apply to any selected workload.";
   if (finished) return "Done";
   if (running) return "In progress…";
-  return reason.trim() === "" ? "Enter a reason. It is recorded in the event log." : undefined;
+  return hasReason ? undefined : "Enter a reason. It is recorded in the event log.";
 }

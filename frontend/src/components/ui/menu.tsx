@@ -10,6 +10,8 @@ export interface MenuItem {
   words: ReactNode;
   /** Set for items that are on or off. */
   checked?: boolean;
+  /** It is shown with its reason and cannot be chosen. */
+  disabled?: boolean;
   onSelect: () => void;
 }
 
@@ -30,7 +32,7 @@ export function Menu({ heading, trigger, items, stays = false }: MenuProps) {
           {heading !== undefined && <DropdownMenu.Label className={styles.heading}>{heading}</DropdownMenu.Label>}
           {items.map((item) =>
             item.checked === undefined ? (
-              <DropdownMenu.Item key={item.key} className={styles.item} onSelect={item.onSelect}>
+              <DropdownMenu.Item key={item.key} className={styles.item} disabled={item.disabled === true} onSelect={item.onSelect}>
                 {item.words}
               </DropdownMenu.Item>
             ) : (

@@ -24,6 +24,7 @@ export type PodSet = Schemas["PodSet"];
 export type PodSetAssignment = Schemas["PodSetAssignment"];
 export type Eviction = Schemas["Eviction"];
 export type Explanation = Schemas["ExplanationView"];
+export type SpecEdit = Schemas["SpecEdit"];
 export type Blocker = Schemas["BlockerView"];
 export type TimelinePage = Schemas["Timeline"];
 export type TimelineEntry = Schemas["TimelineEntry"];

@@ -47,6 +47,14 @@ export function formatClock(at: string): string {
   return new Date(at).toLocaleTimeString("en-GB");
 }
 
+/** The time of day, with the day unless it is today's: "14:20", "Fri 27 Nov, 14:20". */
+export function formatShortTime(at: string, now = new Date()): string {
+  const instant = new Date(at);
+  const time = instant.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  if (instant.toDateString() === now.toDateString()) return time;
+  return `${instant.toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "short" })}, ${time}`;
+}
+
 const INSTANT = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g;
 
 /** A sentence of the server's with its instants as people read them: day and time of day, in local time. */

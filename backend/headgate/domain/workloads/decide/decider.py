@@ -1,12 +1,14 @@
 """Decides on commands and reports for a workload; `decide` dispatches (queueing.md §5)."""
 
 from collections.abc import Container, Iterator
+from functools import partial
 
 from msgspec.structs import replace
 
 from headgate.domain.decider import Decider
 from headgate.domain.field_rules import (
     action_violations,
+    expiry_violations,
     identity_violations,
     marking_violations,
     raise_if_invalid,
@@ -273,9 +275,12 @@ def with_default_queue(
 
 
 def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[WorkloadEvent, ...]:
-    """Holds the workload, unless an equal hold exists."""
+    """Holds the workload, unless an equal hold exists; its owner need give no reason."""
     workload = require_not_terminating(state)
-    violations = action_violations(command.reason, command.expires_at, at)
+    asking = ordered_by("User", command.owner)
+    is_own = workload.owner is not None and ordered_by("User", workload.owner.user) == asking
+    broken = expiry_violations if is_own else partial(action_violations, command.reason)
+    violations = broken(command.expires_at, at)
     raise_if_invalid("Workload", workload.key, violations)
     owner = ordered_by(command.authority, command.owner)
     wanted = WorkloadHeld(owner=owner, reason=command.reason, expires_at=command.expires_at)

@@ -49,6 +49,14 @@ export function timelineQuery(key: string) {
   });
 }
 
+/** The newest preemptions that the workload had a part in. */
+export function preemptionsQuery(key: string) {
+  return queryOptions({
+    queryKey: ["preemptions", "of workload", key],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/preemptions", { params: { query: { workload: key, limit: 8 } }, signal })),
+  });
+}
+
 /** Takes an action on one workload. */
 export function act(action: WorkloadAction, key: string, input: ActionInput): Promise<unknown> {
   return contentOf(api.POST(`${ONE}/${action}`, { params: { path: partsOf(key) }, body: actionBody(input) }));

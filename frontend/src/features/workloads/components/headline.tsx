@@ -1,43 +1,96 @@
-// The status of a workload in one sentence.
+// The verdict on a workload in one sentence, with the binding constraint as a bar below it.
 import { useQuery } from "@tanstack/react-query";
 
-import { PhaseBadge, phaseTone, statusOf } from "@/components/ui/phase-badge";
+import { PhaseBadge, statusOf } from "@/components/ui/phase-badge";
 import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
 import type { Explanation, WorkloadObject } from "@/lib/api/types";
+import { formatShortTime } from "@/lib/format/times";
 
 import { explanationQuery } from "../api/workloads";
-import styles from "./workload-page.module.css";
+import { barOf, bindingOf, otherWords, verdictOf } from "../model/verdict";
+import styles from "./verdict.module.css";
+import { Matrix } from "./why-matrix";
 
-export function Headline({ workloadKey }: { workloadKey: string }) {
+export interface HeadlineProps {
+  workload: WorkloadObject;
+  workloadKey: string;
+}
+
+export function Headline({ workload, workloadKey }: HeadlineProps) {
   const explanation = useQuery(explanationQuery(workloadKey));
   return (
     <View query={explanation} rows={2}>
-      {(found) => (
-        <div className={styles.headline} data-tone={phaseTone(found.dominant === "Unschedulable" ? found.dominant : found.phase)}>
-          <p className={styles.sentence}>{found.sentence}</p>
-          <p className={styles.asOf} title={`As of event #${found.asOf.position}`}>
-            {queuePosition(found)}
-            {found.since && (
-              <>
-                <span title={`Event #${found.since.position}`}>
-                  Reason recorded <Timestamp at={found.since.time} />, unchanged since.
-                </span>{" "}
-              </>
-            )}
-            <LastAttempt explanation={found} />
-            {found.verdict === "Waiting" && !found.evaluated && "Not evaluated in the last cycle (inputs unchanged). "}
-          </p>
-          {found.expectedStart && <Expected expected={found.expectedStart} />}
-        </div>
-      )}
+      {(found) => <VerdictBanner explanation={found} workload={workload} />}
     </View>
   );
 }
 
+function VerdictBanner({ explanation, workload }: { explanation: Explanation; workload: WorkloadObject }) {
+  const { tone, title, details } = verdictOf(explanation, workload, (at) => formatShortTime(at));
+  return (
+    <div className={styles.verdict} data-tone={tone}>
+      <h2 className={styles.title}>{title}</h2>
+      {details.map((words) => (
+        <p key={words} className={styles.detail}>
+          {words}
+        </p>
+      ))}
+      <p className={styles.detail} title={`As of event #${explanation.asOf.position}`}>
+        {queuePosition(explanation)}
+        {explanation.since && (
+          <>
+            <span title={`Event #${explanation.since.position}`}>
+              Reason recorded <Timestamp at={explanation.since.time} />, unchanged since.
+            </span>{" "}
+          </>
+        )}
+        <LastAttempt explanation={explanation} />
+        {explanation.verdict === "Waiting" && !explanation.evaluated && "Not evaluated in the last cycle (inputs unchanged). "}
+      </p>
+      <Constraints explanation={explanation} />
+    </div>
+  );
+}
+
+function Constraints({ explanation }: { explanation: Explanation }) {
+  const binding = bindingOf(explanation);
+  const { blockers } = explanation;
+  if (blockers.length === 0) return null;
+  const others = blockers.length - (binding === null ? 0 : 1);
+  return (
+    <>
+      {binding !== null && <ConstraintBar blocker={binding} />}
+      {blockers.some(({ type }) => type === "Topology") && (
+        <p className={styles.detail}>
+          <RouterLink to={`/topology?near=${encodeURIComponent(explanation.workload)}`}>Show nearest fits on the topology map</RouterLink>
+        </p>
+      )}
+      <details className={styles.folded}>
+        <summary>{others === 0 ? "Details of the constraint" : otherWords(explanation, binding)}</summary>
+        <Matrix blockers={blockers} />
+      </details>
+    </>
+  );
+}
+
+function ConstraintBar({ blocker }: { blocker: NonNullable<ReturnType<typeof bindingOf>> }) {
+  const { share, have, need, short } = barOf(blocker);
+  return (
+    <div className={styles.constraint}>
+      <div className={styles.bar} role="img" aria-label={`${have} of ${need} available, ${short} short`}>
+        <span className={styles.have} style={{ width: `${share * 100}%` }} />
+      </div>
+      <span className={styles.figures}>
+        {have} of {need} available, <strong>{short} short</strong>
+      </span>
+    </div>
+  );
+}
+
 /** The status of a workload, of which the explanation tells more than the phase. */
-export function StatusBadge({ workload, workloadKey }: { workload: WorkloadObject; workloadKey: string }) {
+export function StatusBadge({ workload, workloadKey }: HeadlineProps) {
   const explanation = useQuery(explanationQuery(workloadKey));
   return <PhaseBadge phase={statusOf(workload.status?.phase ?? "Pending", explanation.data?.dominant)} />;
 }
@@ -50,17 +103,6 @@ function LastAttempt({ explanation }: { explanation: Explanation }) {
       Reason changed in {attempts === 1 ? "1 cycle" : `${attempts} cycles`},{" "}
       <RouterLink to={`/cycles/${encodeURIComponent(lastAttempt.cycle)}`}>the last</RouterLink> <Timestamp at={lastAttempt.time} />.{" "}
     </>
-  );
-}
-
-function Expected({ expected }: { expected: NonNullable<Explanation["expectedStart"]> }) {
-  const { earliest, latest, basis, cannotSay, calibration } = expected;
-  if (cannotSay) return <p className={styles.asOf}>{cannotSay}</p>;
-  return (
-    <p className={styles.asOf}>
-      Estimated start: <Timestamp at={earliest} /> to <Timestamp at={latest} />. {basis}{" "}
-      {calibration && calibration.predictions > 0 && `Past estimates were right ${calibration.held} of ${calibration.predictions} times.`}
-    </p>
   );
 }
 

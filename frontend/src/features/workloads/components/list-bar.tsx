@@ -84,6 +84,7 @@ function BulkDialog({ action, chosen, onClose }: { action: WorkloadAction; chose
       words={words.words}
       danger={words.danger}
       expires={words.expires}
+      own={identity !== undefined && chosen.every(({ owner }) => owner === identity.name)}
       targets={targets}
       command={(input) => commandFor(action, able, input)}
       run={(key, input) => act(action, key, input)}

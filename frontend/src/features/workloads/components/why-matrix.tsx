@@ -1,28 +1,14 @@
 // The constraints that keep a workload pending: need, available, shortfall, and the workloads that use the rest.
-import { useQuery } from "@tanstack/react-query";
 import { Fragment } from "react";
 
 import { RouterLink } from "@/components/ui/router-link";
-import { Card } from "@/components/ui/layout";
 import { type Head, PlainTable } from "@/components/ui/plain-table";
-import type { Blocker, Explanation } from "@/lib/api/types";
+import type { Blocker } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
 import { levelWords } from "@/lib/format/levels";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 
-import { explanationQuery } from "../api/workloads";
 import styles from "./why-matrix.module.css";
-
-export function WhyMatrix({ workloadKey }: { workloadKey: string }) {
-  const { data } = useQuery(explanationQuery(workloadKey));
-  if (data === undefined || (data.blockers.length === 0 && data.wouldUnblock.length === 0)) return null;
-  return (
-    <Card title="Why it's pending" aside={data.dominant}>
-      {data.blockers.length > 0 && <Matrix blockers={data.blockers} workloadKey={workloadKey} />}
-      <Remedies explanation={data} />
-    </Card>
-  );
-}
 
 const HEADS: Head[] = [
   "Constraint",
@@ -31,7 +17,7 @@ const HEADS: Head[] = [
   { words: "Shortfall", figure: true },
 ];
 
-function Matrix({ blockers, workloadKey }: { blockers: Blocker[]; workloadKey: string }) {
+export function Matrix({ blockers }: { blockers: Blocker[] }) {
   return (
     <PlainTable label="Why it's pending" heads={HEADS}>
       {blockers.map((blocker, index) => (
@@ -42,11 +28,6 @@ function Matrix({ blockers, workloadKey }: { blockers: Blocker[]; workloadKey: s
             <Holders keys={blocker.heldBy ?? []} />
             <ExcludedHosts hosts={blocker.excludedHosts ?? {}} />
             <RefusedVictims refused={blocker.refused ?? []} />
-            {blocker.type === "Topology" && (
-              <span className={styles.message}>
-                <RouterLink to={`/topology?near=${encodeURIComponent(workloadKey)}`}>Show nearest fits on the topology map</RouterLink>
-              </span>
-            )}
           </th>
           <td data-figure>{figure(blocker, blocker.need)}</td>
           <td data-figure>{figure(blocker, blocker.have)}</td>
@@ -108,19 +89,5 @@ function RefusedVictims({ refused }: { refused: NonNullable<Blocker["refused"]> 
         ))}
       </ul>
     </details>
-  );
-}
-
-function Remedies({ explanation }: { explanation: Explanation }) {
-  if (explanation.wouldUnblock.length === 0) return null;
-  return (
-    <div className={styles.remedies}>
-      <h3>How to unblock</h3>
-      <ul>
-        {explanation.wouldUnblock.map((remedy) => (
-          <li key={remedy}>{remedy}</li>
-        ))}
-      </ul>
-    </div>
   );
 }

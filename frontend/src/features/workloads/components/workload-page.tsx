@@ -9,7 +9,7 @@ import { View } from "@/components/ui/view";
 import type { WorkloadObject } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
 
-import { localQueueQuery, workloadQuery } from "../api/workloads";
+import { explanationQuery, localQueueQuery, workloadQuery } from "../api/workloads";
 import { Assignment } from "./assignment";
 import { Checks } from "./checks";
 import { Conditions } from "./conditions";
@@ -18,9 +18,10 @@ import { Headline, StatusBadge } from "./headline";
 import { Logs } from "./logs";
 import { FailedPods, Pods } from "./pods";
 import { EvictionProgress, Nominated } from "./eviction-progress";
+import { PreemptionHistory } from "./preemption-history";
+import { Remedies } from "./remedies";
 import { StatusSummary } from "./status-summary";
 import { RecoveryPreview } from "./recovery-preview";
-import { WhyMatrix } from "./why-matrix";
 import { WorkloadActions } from "./workload-actions";
 import { WorkloadTimeline } from "./workload-timeline";
 import styles from "./workload-page.module.css";
@@ -94,11 +95,17 @@ function InQueue({ workload: { metadata, spec } }: { workload: WorkloadObject })
   );
 }
 
+function WaysToStart({ workload, workloadKey }: { workload: WorkloadObject; workloadKey: string }) {
+  const { data } = useQuery(explanationQuery(workloadKey));
+  return data === undefined ? null : <Remedies explanation={data} workload={workload} />;
+}
+
 function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey: string }) {
   const url = useUrl();
   return (
     <>
-      <Headline workloadKey={workloadKey} />
+      <Headline workload={workload} workloadKey={workloadKey} />
+      <WaysToStart workload={workload} workloadKey={workloadKey} />
       <Choices
         label="Workload sections"
         value={url.get("view") || "overview"}
@@ -115,12 +122,14 @@ function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey
                   <Nominated workload={workload} />
                   <Checks workload={workload} />
                   <RecoveryPreview workload={workload} />
-                  <WhyMatrix workloadKey={workloadKey} />
                   <StatusSummary workload={workload} />
                   <Assignment workload={workload} />
                   <Conditions workload={workload} />
                 </div>
-                <WorkloadTimeline workloadKey={workloadKey} />
+                <div className={styles.stack}>
+                  <PreemptionHistory workloadKey={workloadKey} />
+                  <WorkloadTimeline workloadKey={workloadKey} />
+                </div>
               </div>
             ),
           },

@@ -9,7 +9,6 @@ import { workloadAddress } from "@/lib/events";
 
 import { workloadQuery } from "../api/workloads";
 import { Headline, StatusBadge } from "./headline";
-import { WhyMatrix } from "./why-matrix";
 import { WorkloadActions } from "./workload-actions";
 import { WorkloadTimeline } from "./workload-timeline";
 import styles from "./workload-page.module.css";
@@ -33,9 +32,8 @@ export function WorkloadPanel({ workloadKey, onClose }: { workloadKey: string; o
               <StatusBadge workload={found} workloadKey={workloadKey} />
               <span className={styles.soft}>in {found.spec.queueName ?? "no queue"}</span>
             </div>
-            <Headline workloadKey={workloadKey} />
+            <Headline workload={found} workloadKey={workloadKey} />
             <WorkloadActions workload={found} />
-            <WhyMatrix workloadKey={workloadKey} />
             <WorkloadTimeline workloadKey={workloadKey} />
           </>
         )}

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Phase, WorkloadObject } from "@/lib/api/types";
 
-import { commandFor, stageOf, stageRefusal } from "./actions";
+import { commandFor, stageOf, stageRefusal, verbOf } from "./actions";
 
 function inPhase(phase: Phase, active = true): WorkloadObject {
   return {
@@ -45,4 +45,9 @@ test("the command says the same, one line per workload", () => {
   expect(command).toBe(
     "headgate hold x -n team-a --reason 'new driver' --for 3600s\nheadgate hold y -n team-b --reason 'new driver' --for 3600s",
   );
+});
+
+test("an action that waits for nothing says so, and one's own work needs no reason", () => {
+  expect(verbOf("requeue", { phase: "Retrying", held: false, active: true })).toBe("Requeue now");
+  expect(commandFor("cancel", ["team-a/x"], { reason: "", expirySeconds: 0 })).toBe("headgate cancel x -n team-a");
 });

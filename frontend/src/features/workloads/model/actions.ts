@@ -75,6 +75,16 @@ export function stageRefusal(action: WorkloadAction, { phase, held, active }: St
   }
 }
 
+/** Whether the workload has ended, so that it can only be submitted again. */
+export function hasEnded({ phase }: Stage): boolean {
+  return ENDED.includes(phase);
+}
+
+/** The verb on the button: what waits in backoff is requeued at once. */
+export function verbOf(action: WorkloadAction, { phase }: Stage): string {
+  return action === "requeue" && phase === "Retrying" ? "Requeue now" : ACTION_WORDS[action].verb;
+}
+
 /** Whether the workload is on hold, pending or running. */
 export function isHeld(workload: WorkloadObject): boolean {
   if (workload.status?.phase === "OnHold") return true;
@@ -83,12 +93,12 @@ export function isHeld(workload: WorkloadObject): boolean {
 
 /** The CLI equivalent, one line per workload. */
 export function commandFor(action: WorkloadAction, keys: string[], input: ActionInput): string {
-  const reason = `--reason ${quoted(input.reason === "" ? "…" : input.reason)}`;
+  const reason = input.reason === "" ? "" : ` --reason ${quoted(input.reason)}`;
   const expiry = input.expirySeconds > 0 ? ` --for ${input.expirySeconds}s` : "";
   return keys
     .map((key) => {
       const [namespace = "", name = ""] = key.split("/");
-      return `headgate ${action} ${quoted(name)} -n ${quoted(namespace)} ${reason}${expiry}`;
+      return `headgate ${action} ${quoted(name)} -n ${quoted(namespace)}${reason}${expiry}`;
     })
     .join("\n");
 }

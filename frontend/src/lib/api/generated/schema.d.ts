@@ -4157,6 +4157,11 @@ export interface components {
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
              */
+            about?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
             earliest?: string | null;
             /**
              * @description RFC 3339, UTC
@@ -4169,7 +4174,14 @@ export interface components {
             cannotSay?: string;
             /** @default  */
             code?: string;
+            /** @default 0 */
+            samples?: number;
             calibration?: components["schemas"]["Calibration"] | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            startedAt?: string | null;
         };
         /** ExplanationSummary */
         ExplanationSummary: {
@@ -4211,6 +4223,7 @@ export interface components {
             blockers: components["schemas"]["BlockerView"][];
             wouldUnblock: string[];
             remedies?: components["schemas"]["RemedyView"][];
+            edits?: components["schemas"]["SpecEdit"][];
             position?: components["schemas"]["QueuePosition"] | null;
             /** @default 0 */
             attempts?: number;
@@ -4318,6 +4331,8 @@ export interface components {
             deciding?: number | null;
             wouldUnblock?: string[];
             remedies?: components["schemas"]["RemedyView"][];
+            edits?: components["schemas"]["SpecEdit"][];
+            expectedStart?: components["schemas"]["ExpectedStart"] | null;
         };
         /** FragmentationHistory */
         FragmentationHistory: {
@@ -5071,6 +5086,15 @@ export interface components {
             owner?: string;
             /** @default  */
             halted?: string;
+        };
+        /** PatchOperation */
+        PatchOperation: {
+            /** @enum {string} */
+            op: "test" | "add" | "replace" | "remove";
+            path: string;
+            value?: number | string | {
+                [key: string]: unknown;
+            } | null;
         };
         /** PendingListMeta */
         PendingListMeta: {
@@ -6254,6 +6278,18 @@ export interface components {
              * @default 1800
              */
             maxGraceSeconds?: number;
+        };
+        /** SpecEdit */
+        SpecEdit: {
+            /** @enum {string} */
+            code: "FewerPods" | "PartialAdmission" | "SmallerPods" | "AnyDomain" | "RaiseQuota";
+            text: string;
+            /** @enum {string} */
+            kind: "Workload" | "ClusterQueue";
+            name: string;
+            /** @enum {string} */
+            requires: "submitter" | "admin";
+            patch: components["schemas"]["PatchOperation"][];
         };
         /** StopOrder */
         StopOrder: {

@@ -1,0 +1,108 @@
+// What makes a workload start: each edit with its simulated result, its difference, and the button that makes it.
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { CodeBlock } from "@/components/ui/code-block";
+import { Modal } from "@/components/ui/modal";
+import { announce } from "@/components/ui/notices";
+import { problemOf } from "@/lib/api/problem";
+import type { Explanation, Simulation, SpecEdit, WorkloadObject } from "@/lib/api/types";
+import { useIdentity } from "@/lib/hooks/use-session";
+import { refusalFor } from "@/lib/permissions";
+
+import { applyEdit, editSimulationQuery } from "../api/edits";
+import { type Change, changesOf, resultOf } from "../model/edits";
+import styles from "./verdict.module.css";
+
+const MAX_SIMULATED = 3;
+
+export function Remedies({ explanation, workload }: { explanation: Explanation; workload: WorkloadObject }) {
+  const { edits = [], wouldUnblock } = explanation;
+  // The explanation may be a moment behind the workload.
+  if (workload.status?.admission) return null;
+  if (edits.length + wouldUnblock.length === 0) return null;
+  return (
+    <section aria-labelledby="remedies">
+      <h2 id="remedies" className={styles.heading}>
+        How to unblock
+      </h2>
+      {edits.length > 0 && (
+        <ul className={styles.cards}>
+          {edits.map((edit, number) => (
+            <RemedyCard key={edit.code + edit.name + JSON.stringify(edit.patch)} edit={edit} workload={workload} starts={number < MAX_SIMULATED} />
+          ))}
+        </ul>
+      )}
+      {wouldUnblock.length > 0 && (
+        <ul className={styles.others}>
+          {wouldUnblock.map((remedy) => (
+            <li key={remedy}>{remedy}</li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function RemedyCard({ edit, workload, starts }: { edit: SpecEdit; workload: WorkloadObject; starts: boolean }) {
+  const identity = useIdentity();
+  const [wanted, setWanted] = useState(starts);
+  const [shown, setShown] = useState(false);
+  const simulated = useQuery({ ...editSimulationQuery(edit, workload), enabled: wanted });
+  const applying = useMutation({
+    mutationFn: () => applyEdit(edit, workload),
+    onSuccess: () => announce(`${edit.text}: applied`),
+    onError: (error) => announce(problemOf(error).detail || String(error), "bad"),
+  });
+  const need = edit.kind === "Workload" ? ({ on: "workload", namespace: workload.metadata.namespace ?? "" } as const) : ({ on: "queue", clusterQueue: edit.name } as const);
+  const refusal = refusalFor(identity, need) ?? (simulated.data === undefined ? "Simulate it first" : undefined);
+  const changes = simulated.data === undefined ? [] : changesOf(simulated.data.manifest, edit);
+  return (
+    <li className={styles.card}>
+      <strong>{edit.text}</strong>
+      <Simulated query={simulated} wanted={wanted} workloadKey={`${workload.metadata.namespace ?? ""}/${workload.metadata.name}`} />
+      <div className={styles.actions}>
+        <Button onClick={() => (wanted ? void simulated.refetch() : setWanted(true))}>{wanted ? "Simulate again" : "Simulate"}</Button>
+        <Button refusal={simulated.data === undefined ? "Simulate it first" : undefined} onClick={() => setShown(true)}>
+          Diff
+        </Button>
+        <Button look="primary" refusal={applying.isPending ? "In progress…" : refusal} onClick={() => applying.mutate()} aria-label={`Apply: ${edit.text}`}>
+          Apply
+        </Button>
+      </div>
+      {shown && <DiffDialog edit={edit} changes={changes} onClose={() => setShown(false)} />}
+    </li>
+  );
+}
+
+interface SimulatedProps {
+  query: { data?: { simulation: Simulation }; isError: boolean; error: unknown };
+  wanted: boolean;
+  workloadKey: string;
+}
+
+function Simulated({ query, wanted, workloadKey }: SimulatedProps) {
+  if (query.isError) return <p className={styles.soft}>No result: {problemOf(query.error).detail || String(query.error)}</p>;
+  if (query.data === undefined) return <p className={styles.soft}>{wanted ? "Simulating…" : "Not simulated yet"}</p>;
+  const { words, good } = resultOf(query.data.simulation, workloadKey);
+  const { evictions } = query.data.simulation;
+  return (
+    <p className={good ? styles.good : styles.soft}>
+      {words}
+      {evictions > 0 && `; ${evictions} evicted`}
+    </p>
+  );
+}
+
+function DiffDialog({ edit, changes, onClose }: { edit: SpecEdit; changes: Change[]; onClose: () => void }) {
+  const lines = changes.flatMap(({ path, before, after }) => [
+    ...(before === null ? [] : [`- ${path}: ${before}`]),
+    ...(after === null ? [] : [`+ ${path}: ${after}`]),
+  ]);
+  return (
+    <Modal open title={`Change of ${edit.kind} ${edit.name}`} words={edit.text} onClose={onClose}>
+      <CodeBlock wrap label="change" text={lines.join("\n")} />
+    </Modal>
+  );
+}

@@ -1,0 +1,95 @@
+// What stands above every reason: one sentence on where a workload is, and when it is expected to start.
+import type { Tone } from "@/components/ui/badge";
+import type { Blocker, Explanation, WorkloadObject } from "@/lib/api/types";
+import { formatAmountOf, shortResource } from "@/lib/format/amounts";
+
+export interface Verdict {
+  tone: Tone;
+  title: string;
+  /** What else is said of it, a sentence each. */
+  details: string[];
+}
+
+const QUIET: Partial<Record<Explanation["phase"], Tone>> = {
+  Starting: "run",
+  Running: "run",
+  Succeeded: "good",
+  Cancelled: "idle",
+  Inactive: "idle",
+  Evicting: "bad",
+  Failed: "bad",
+};
+
+/** The verdict on a workload; times are those of `clock`, which words an instant. */
+export function verdictOf(explanation: Explanation, workload: WorkloadObject | undefined, clock: (at: string) => string): Verdict {
+  const { phase, dominant, sentence, expectedStart } = explanation;
+  const tone = QUIET[phase];
+  if (tone !== undefined) return { tone, title: sentence, details: keptWords(explanation, clock) };
+  const hold = workload?.status?.hold;
+  if (phase === "OnHold" && hold) {
+    const until = hold.expiresAt ? ` until ${clock(hold.expiresAt)}` : "";
+    return { tone: "hold", title: `On hold by ${userOf(hold.owner)}${until}${hold.reason ? `: ${hold.reason}` : ""}`, details: dominant === "Unschedulable" ? [sentence] : [] };
+  }
+  if (dominant === "Unschedulable") return { tone: "bad", title: sentence, details: [] };
+  if (dominant === "BehindHead") return { tone: "idle", title: `Not evaluated: ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`, details: estimateWords(explanation) };
+  if (expectedStart?.about && expectedStart.earliest && expectedStart.latest) {
+    const { about, earliest, latest } = expectedStart;
+    return { tone: "wait", title: `Starts about ${clock(about)} (${clock(earliest)} to ${clock(latest)})`, details: [sentence, ...estimateWords(explanation)] };
+  }
+  return { tone: phase === "Nominated" ? "move" : "wait", title: sentence, details: estimateWords(explanation) };
+}
+
+function userOf(owner: string): string {
+  return owner.slice(owner.indexOf(":") + 1);
+}
+
+/** On what the estimate rests, and how well such ranges held; or why there is none. */
+function estimateWords({ expectedStart }: Explanation): string[] {
+  if (!expectedStart) return [];
+  const { cannotSay, basis } = expectedStart;
+  return [cannotSay || `Range: ${basis}.`, shareWords(expectedStart)].filter((words) => words !== "" && words !== "Range: .");
+}
+
+/** The range that would have been told at the submission, beside the start. */
+function keptWords({ expectedStart }: Explanation, clock: (at: string) => string): string[] {
+  if (!expectedStart?.startedAt || !expectedStart.earliest || !expectedStart.latest) return [];
+  const { startedAt, earliest, latest } = expectedStart;
+  const inside = earliest <= startedAt && startedAt <= latest;
+  const range = `${clock(earliest)} to ${clock(latest)}`;
+  return [`Started ${clock(startedAt)}, ${inside ? "inside" : "outside"} the estimate at submission (${range}).`, shareWords(expectedStart)].filter(Boolean);
+}
+
+function shareWords({ calibration }: NonNullable<Explanation["expectedStart"]>): string {
+  if (!calibration || calibration.predictions === 0) return "";
+  const share = Math.round((100 * calibration.held) / calibration.predictions);
+  return `${share}% of ${calibration.predictions} such ranges held (aim 80%).`;
+}
+
+/** The constraint that decides: of those with an amount, the one that the sentence is about. */
+export function bindingOf({ blockers, sentence }: Explanation): Blocker | null {
+  const measured = blockers.filter(({ need, have }) => typeof need === "number" && typeof have === "number" && need > 0);
+  return measured.find(({ message }) => sentence.includes(message)) ?? measured[0] ?? null;
+}
+
+export interface BarWords {
+  /** What part of what is requested there is, from 0 to 1. */
+  share: number;
+  have: string;
+  need: string;
+  short: string;
+}
+
+/** The binding constraint as a bar of what is requested. */
+export function barOf(blocker: Blocker): BarWords {
+  const { need, have } = { need: blocker.need ?? 0, have: Math.max(0, blocker.have ?? 0) };
+  const short = Math.max(0, blocker.shortBy ?? need - have);
+  const words = (amount: number) => (blocker.resource ? formatAmountOf(blocker.resource, amount, need) : `${amount} ${amount === 1 ? "pod" : "pods"}`);
+  return { share: need === 0 ? 0 : Math.min(1, have / need), have: words(have), need: words(need), short: words(short) };
+}
+
+/** What the other constraints are about, for the line that folds them. */
+export function otherWords({ blockers }: Explanation, binding: Blocker | null): string {
+  const others = blockers.filter((blocker) => blocker !== binding);
+  const about = [...new Set(others.map(({ type, resource }) => (resource ? shortResource(resource) : type.toLowerCase())))];
+  return `${others.length} other ${others.length === 1 ? "constraint" : "constraints"}: ${about.join(", ")}`;
+}
