@@ -41,7 +41,7 @@ def test_a_submitter_learns_why_tries_a_smaller_one_and_sees_it_start(
 ) -> None:
     page = screen.page
     screen.open(f"/workloads/{NAMESPACE}/{GANG}", f"{NAMESPACE}/{GANG}")
-    expect(page.get_by_text("Requested").first).to_be_visible()
+    expect(page.get_by_text(re.compile("constraint"))).to_be_visible()
     page.get_by_role("link", name="Simulate a change").click()
 
     editor = page.get_by_label("Manifest to simulate")

@@ -54,7 +54,9 @@ export function Forecast({ text, fields, broken, problem, query, isOld, never, c
           </div>
         </div>
       )}
-      <CodeBlock wrap label="command" text={commandOf(fields)} />
+      <div className={styles.command}>
+        <CodeBlock wrap label="command" text={commandOf(fields)} />
+      </div>
       {confirming && <p role="alert">It can never start as the cluster is configured. Submit it anyway?</p>}
       <Button look="primary" refusal={refusal} onClick={onSubmit} hint="Ctrl Enter">
         <Send aria-hidden="true" />

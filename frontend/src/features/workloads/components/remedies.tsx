@@ -18,7 +18,8 @@ import styles from "./verdict.module.css";
 const MAX_SIMULATED = 3;
 
 export function Remedies({ explanation, workload }: { explanation: Explanation; workload: WorkloadObject }) {
-  const { edits = [], wouldUnblock } = explanation;
+  const { wouldUnblock } = explanation;
+  const edits = useFirstEdits(explanation, workload);
   // The explanation may be a moment behind the workload.
   if (workload.status?.admission) return null;
   if (edits.length + wouldUnblock.length === 0) return null;
@@ -43,6 +44,13 @@ export function Remedies({ explanation, workload }: { explanation: Explanation; 
       )}
     </section>
   );
+}
+
+/** The edits as they were first offered: on a busy cluster their figures change faster than they are read. */
+function useFirstEdits({ edits = [] }: Explanation, { metadata: { generation } }: WorkloadObject): SpecEdit[] {
+  const [first, setFirst] = useState({ generation, edits });
+  if (first.generation !== generation || (first.edits.length === 0 && edits.length > 0)) setFirst({ generation, edits });
+  return first.edits;
 }
 
 function RemedyCard({ edit, workload, starts }: { edit: SpecEdit; workload: WorkloadObject; starts: boolean }) {

@@ -34,7 +34,7 @@ const duration = (seconds: number) => (seconds > 0 ? number(formatDuration(secon
 
 const LOOKS: Record<ColumnName, Look> = {
   phase: { width: "8.5rem", narrow: "8rem", cell: (row) => <PhaseBadge phase={row.status as Status} /> },
-  name: { width: "minmax(8rem, 1.6fr)", narrow: "minmax(0, 1fr)", cell: (row) => <ObjectName name={rowKey(row)} /> },
+  name: { width: "minmax(8rem, 1.6fr)", narrow: "minmax(0, 1fr)", cell: (row) => <ObjectName name={rowKey(row)} short /> },
   owner: { width: "minmax(4rem, 0.5fr)", cell: (row, onFilter) => <Only token={exact("owner", row.owner)} words={row.owner} onFilter={onFilter} /> },
   queue: {
     width: "minmax(5rem, 0.6fr)",
@@ -146,6 +146,7 @@ function Reason({ row }: { row: WorkloadRow }) {
   const { short, whole } = reasonOf(row);
   return (
     <span className={styles.soft} title={whole}>
+      <span className={styles.narrow}>{row.namespace}: </span>
       {short}
     </span>
   );
