@@ -14,8 +14,7 @@ import psutil
 import pytest
 
 from headgate.embedded import supervisor as supervision
-from headgate.embedded.ports import PortTaken, choose_port
-from headgate.embedded.run_directory import RunDirectory
+from headgate.embedded.run_directory import PortTaken, RunDirectory, choose_port
 from headgate.embedded.supervisor import (
     Child,
     LogTail,

@@ -17,10 +17,9 @@ from msgspec.structs import replace
 from headgate.api import openapi
 from headgate.api.admission_checks import CheckReports
 from headgate.api.apply import Apply
-from headgate.api.backtests import Backtests
+from headgate.api.backtests import Backtests, Cycles
 from headgate.api.bodies import TypedRequest
 from headgate.api.callers import authenticated, services_of
-from headgate.api.cycles import Cycles
 from headgate.api.events import Events, EventStream
 from headgate.api.executors.assignment_feed import feed_of
 from headgate.api.executors.controller import Executors, report_routes

@@ -18,8 +18,7 @@ from headgate.adapters.system.start_checks import StartRefused, check_admin_toke
 from headgate.application.access.identity import Token
 from headgate.application.access.rights import Grant
 from headgate.bootstrap import ADMISSION_QUEUE, UPKEEP_QUEUE, migrate, open_platform, unique_key
-from headgate.embedded.ports import choose_port
-from headgate.embedded.run_directory import RunDirectory
+from headgate.embedded.run_directory import RunDirectory, choose_port
 from headgate.embedded.servers import (
     EmbeddedPostgres,
     PostgresFailed,

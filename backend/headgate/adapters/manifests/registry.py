@@ -1,7 +1,10 @@
 """The registry of manifests: the codec of every kind, and the other kinds that are read."""
 
-from headgate.adapters.manifests.admission_check import ADMISSION_CHECK_CODEC
-from headgate.adapters.manifests.cluster_queue import CLUSTER_QUEUE_CODEC, COHORT_CODEC
+from headgate.adapters.manifests.cluster_queue import (
+    ADMISSION_CHECK_CODEC,
+    CLUSTER_QUEUE_CODEC,
+    COHORT_CODEC,
+)
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
 from headgate.adapters.manifests.configuration import CONFIGURATION_CODEC
 from headgate.adapters.manifests.disruption_budget import DISRUPTION_BUDGET_CODEC

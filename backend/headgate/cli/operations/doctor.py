@@ -34,8 +34,7 @@ from headgate.cli.operations.findings import (
 from headgate.cli.output import show
 from headgate.domain.kinds.executor_nodes import nodes_of_executor
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.embedded.ports import holder_of, is_free
-from headgate.embedded.run_directory import RunDirectory
+from headgate.embedded.run_directory import RunDirectory, holder_of, is_free
 from headgate.executor.substrates.agent.pod_template import HONOURED
 from headgate.executor.substrates.slurm.command_line import SlurmCommands
 from headgate.settings import Settings, found_page, from_environment

@@ -13,7 +13,7 @@ from headgate.bootstrap import migrate as run_migrations
 from headgate.cli.failures import CommandFailed
 from headgate.cli.options import option
 from headgate.cli.output import say, show
-from headgate.embedded.ports import PortTaken
+from headgate.embedded.run_directory import PortTaken
 from headgate.embedded.servers import PostgresFailed, RedisMissing
 from headgate.embedded.supervisor import StartFailed, Stopping
 from headgate.embedded.up import (
