@@ -47,6 +47,16 @@ def test_a_reservation_may_end_with_its_workload() -> None:
     assert rules_broken([submitted(A, 1), reserved(A, 1), (A, w.WorkloadDeleted())]) == set()
 
 
+def test_a_reservation_that_was_given_elsewhere_is_counted_and_not_measured() -> None:
+    imported = (A, w.WorkloadImported(origin="Kueue", created_at=0, cluster_queue="one"))
+    too_much = [submitted(A, 6_000), imported, reserved(A, 6_000)]
+    assert rules_broken(too_much) == set()
+    assert "NoWorkloadGetsMoreThanIsAvailable" in rules_broken([too_much[0], too_much[2]])
+    assert "NoWorkloadGetsMoreThanIsAvailable" in rules_broken(
+        [*too_much, submitted(B, 6_000), reserved(B, 6_000)]
+    )
+
+
 def test_a_missing_position_is_found_where_it_is_missing() -> None:
     events = recorded([*settings(), *preemption()])
     del events[9]

@@ -1,10 +1,10 @@
 """`POST /v1/apply`: creates or changes any number of objects of any kind."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from litestar import Controller, post
-from litestar.params import RawBody
+from litestar.params import QueryParameter, RawBody
 
 from headgate.api.answers import Answer, CommandOptions, answer_command, command_request, response
 from headgate.api.bodies import EXAMPLE_WORKLOAD, Position, Problem, Schema, request_documents
@@ -26,7 +26,15 @@ from headgate.application.commands.requests import CommandResponse, CommandResul
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.lint_warnings import AdviceView, advice_about
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.rejection import InvalidRequest
 from headgate.messages.rendering import IsVisible
+
+Imports = Annotated[
+    Literal["Kueue"] | None,
+    QueryParameter(
+        name="import", description="Take Workloads over with their status, as this manager wrote it"
+    ),
+]
 
 
 class ApplyResult(Schema, kw_only=True, frozen=True):
@@ -73,23 +81,32 @@ class Apply(Controller):
         dry_run: SubmitDryRun = None,
         idempotency_key: IdempotencyHeader = None,
         reason: Reason = "",
+        imports: Imports = None,
     ) -> Answer:
         """YAML or JSON documents, a list, or a `List`; 200 if all, 207 if some, 422 if none.
 
         An object that says its `metadata.resourceVersion` is changed only from that one. With
         `dryRun=Admission` the answer is that of `/v1/simulations`: what all of it would lead to.
+
+        With `import=Kueue` Workloads are taken over with the admission, the checks and the creation
+        time that their status says, whatever quota and hosts there are: they run on. That takes the
+        role `admin`; a workload that was taken over before stays as it is by now.
         """
         if dry_run == "Admission":
+            if imports is not None:
+                raise InvalidRequest.at("/import", "ImportNotSimulated")
             return await simulate(request, SimulationRequest(body))
         options = CommandOptions(
             reason=reason, key=idempotency_key, is_dry_run=bool(dry_run), tells_failures=True
         )
-        return await apply(request, body, options)
+        return await apply(request, body, options, imports=imports is not None)
 
 
-async def apply(request: Caller, body: bytes, options: CommandOptions) -> Answer:
-    """Apply every document of a body."""
-    found = await parsed(request, body)
+async def apply(
+    request: Caller, body: bytes, options: CommandOptions, *, imports: bool = False
+) -> Answer:
+    """Apply every document of a body; with `imports`, workloads with their status in Kueue."""
+    found = await parsed(request, body, imports=imports)
     entries = await run_yielding(each(entry_of(request, one) for one in found))
     entries = await with_known_uploads(request, entries)
     if not entries:

@@ -60,9 +60,11 @@ from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
 
 
-async def parsed(request: Caller, body: bytes) -> tuple[Desired | Refused, ...]:
+async def parsed(
+    request: Caller, body: bytes, *, imports: bool = False
+) -> tuple[Desired | Refused, ...]:
     """Every object of a body, as `parse` reads them."""
-    work = partial(parse, body, content_type=_content_type(request))
+    work = partial(parse, body, content_type=_content_type(request), imports=imports)
     return work() if _is_short(body) else await services_of(request).reading.do(work)
 
 
@@ -145,6 +147,7 @@ def wanted_of(services: ApplicationServices, desired: Desired) -> DesiredObject:
         templates=tuple(
             WrittenObject(digest=sha256(body).hexdigest(), body=body) for body in complete.templates
         ),
+        imported=complete.imported,
     )
 
 

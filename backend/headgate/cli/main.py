@@ -22,7 +22,7 @@ from headgate.cli.options import Flags, complete_contexts, option
 SECTIONS = {
     "Workloads": ("submit", "run", "logs", "pods", "exec", "why", "timeline", "wait", "simulate",
                   "cancel", "hold", "release"),
-    "Resources": ("apply", "diff", "lint", "export", "get", "list", "describe", "explain",
+    "Resources": ("apply", "diff", "lint", "import", "export", "get", "list", "describe", "explain",
                   "delete", "history", "revert"),
     "Observe": ("alerts", "watch", "events", "preemptions", "evictions", "cycles"),
     "Usage and capacity": ("tree", "top", "usage", "topology"),
@@ -113,6 +113,10 @@ GROUPS = {
             "set-context": "commands.tokens:set_context",
             "delete-context": "commands.tokens:delete_context",
         },
+    ),
+    "import": (
+        "Take over from another queue manager",
+        {"kueue": "commands.imports:import_kueue"},
     ),
     "top": (
         "Show resource usage",
@@ -278,7 +282,7 @@ def _group_of(name: str) -> Any:  # noqa: ANN401 - same
     for subcommand, place in subcommands.items():
         function = _function_at(place)
         program.command(subcommand, help=help_of(function))(function)
-    return typer.main.get_command(program)
+    return typer.main.get_group(program)
 
 
 def _new_program(**options: Any) -> typer.Typer:  # noqa: ANN401 - those of Typer

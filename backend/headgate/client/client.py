@@ -230,12 +230,15 @@ class HeadgateClient:
         """
         return self.items(f"/v1/namespaces/{namespace}/workloads/{name}/pods", query)
 
-    def apply(self, documents: bytes, *, dry_run: bool = False, reason: str = "") -> Batch:
+    def apply(
+        self, documents: bytes, *, dry_run: bool = False, reason: str = "", imports: str = ""
+    ) -> Batch:
         """Applies manifests; each object has its own result, rejected ones included.
 
-        Raises `ServerProblem` only where the request was rejected as a whole.
+        `imports` is `Kueue` where Workloads are taken over with the status they have there. Raises
+        `ServerProblem` only where the request was rejected as a whole.
         """
-        query = {"dryRun": "All" if dry_run else "", "reason": reason}
+        query = {"dryRun": "All" if dry_run else "", "reason": reason, "import": imports}
         body = Body(content=documents, content_type=YAML)
         return msgspec.convert(self._batch("/v1/apply", body, query), Batch)
 

@@ -8,6 +8,7 @@ import msgspec
 from headgate.domain.kinds.executor import PortRange
 from headgate.domain.kinds.executor_nodes import executor_of_flavors, loss_policy
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.values.capabilities import NEED_OF_JOB
 from headgate.domain.workloads.pods.attempt_pods import (
     NO_PROGRESS,
     AttemptPod,
@@ -156,14 +157,27 @@ def rendezvous_port(ports: PortRange, uid: str, attempt: int) -> int:
 
 def _executor_at(config: ObjectSet, workload: Workload, pod_set: str, node: str) -> str:
     """The executor of a node; of a pod without a node the oldest that selects its flavor."""
+    named = executor_of_job(workload, pod_set)
     if node:
         known = config.nodes.get(node)
-        return known.spec.executor if known is not None else ""
+        found = known.spec.executor if known is not None else ""
+        return found if named in {None, found} else ""
+    if named is not None:
+        return named if named in config.executors else ""
     assert workload.admission is not None, "what is admitted has a place"
     for given in workload.admission.pod_set_assignments:
         if given.name == pod_set:
             return executor_of_flavors(config, given.flavors.values())
     return ""
+
+
+def executor_of_job(workload: Workload, pod_set: str) -> str | None:
+    """The executor that follows the Job of these pods, connected or not; None for no Job."""
+    for each in workload.spec.pod_sets:
+        for need in each.needs if each.name == pod_set else ():
+            if need.startswith(NEED_OF_JOB):
+                return need.removeprefix(NEED_OF_JOB)
+    return None
 
 
 def _orders(workload: Workload, chosen: set[tuple[str, int]]) -> Iterator[PodOrder]:

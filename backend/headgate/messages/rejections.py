@@ -31,6 +31,33 @@ TEXTS: Mapping[str, Text] = {
     "WorkloadReplaced": Text(
         "Workload {workload} was submitted again since the preview", "Preview the action again."
     ),
+    # Imports from another queue manager
+    "ImportNotSimulated": Text(
+        "An import cannot be simulated: what is admitted stays", "Use dryRun=All."
+    ),
+    "ImportedAssignmentUnreadable": Text(
+        "The topology assignment cannot be read: {reason}", "Export the Workloads again."
+    ),
+    "ImportedConditionIgnored": Text("The condition {condition} is not taken over"),
+    "ImportedEvicting": Text(
+        "It is being evicted ({reason}); its pods are about to stop",
+        "Import it again when the eviction is over: it is pending then.",
+    ),
+    "ImportedFinished": Text("It has finished; there is nothing to take over", "Leave it out."),
+    "ImportedFromNowhere": Text(
+        "metadata.uid and metadata.creationTimestamp are required",
+        "Import what kubectl get workloads -o yaml writes.",
+    ),
+    "ImportedPodSetsDiffer": Text(
+        "It is admitted with the pod sets {found:all}, and has {expected:all}",
+        "Export the Workloads again.",
+    ),
+    "ImportedPodsDiffer": Text(
+        "{placed:pod} have a place, of {expected}", "Export the Workloads again."
+    ),
+    "ImportedReferenceMissing": Text(
+        "{kind} {name} does not exist", "Import it too, before the Workloads."
+    ),
     # Records of the past
     "CycleNotCommitted": Text(
         "Cycle {cycle} was rejected: {reason}", "Rerun a cycle that was committed."

@@ -83,6 +83,7 @@ TEXTS: Mapping[str, Text] = {
     "TitleAdmitted": Text("Admitted"),
     "TitlePodsReady": Text("All pods ready"),
     "TitlePodsNotReady": Text("Pods no longer ready"),
+    "TitleImported": Text("Taken over from {origin}"),
     "TitleSessionOpened": Text("Session opened by {user}"),
     "DetailSessionOpened": Text("pod {pod_set}-{index}"),
     "TitlePodsReported": Text("Executor {executor} reported pods"),

@@ -1,7 +1,9 @@
 """A flavor is eligible only if one of its executors honours what a pod template needs."""
 
 import pytest
+from msgspec.structs import replace
 
+from headgate.domain.executor_assignments import executors_of
 from headgate.domain.kinds.executor import (
     ExecutorClaimed,
     ExecutorCreated,
@@ -137,3 +139,23 @@ def test_a_job_of_another_controller_needs_an_executor_that_declares_it() -> Non
     executor(world, "first", "command", "controller.RayCluster", epoch=2, pool="one")
     world.settle()
     assert flavor_of(world, key) == "one"
+
+
+def test_pods_of_a_job_are_given_to_the_executor_that_follows_it_and_to_no_other() -> None:
+    world = a_world("one")
+    executor(world, "first", "job.first", pool="one")
+    own, elsewhere = submit(world, "own", "job.first"), submit(world, "elsewhere")
+    world.settle()
+    changed = replace(
+        world[elsewhere],
+        spec=replace(
+            world[elsewhere].spec,
+            pod_sets=tuple(
+                replace(s, needs=("job.kueue",)) for s in world[elsewhere].spec.pod_sets
+            ),
+        ),
+    )
+    config = world.cluster_state.config
+    assert executors_of(config, world[own]) == {"first"}
+    assert executors_of(config, world[elsewhere]) == {"first"}
+    assert executors_of(config, changed) == frozenset()

@@ -345,12 +345,12 @@ def quantities(amounts: Mapping[str, int]) -> dict[str, str]:
     return {resource: quantity_of(resource, amount) for resource, amount in amounts.items()}
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def rfc3339(at: Instant) -> str:
     """The instant in UTC, to the second, as in `creationTimestamp`."""
-    moment = _EPOCH + timedelta(microseconds=at)
+    moment = EPOCH + timedelta(microseconds=at)
     return moment.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 

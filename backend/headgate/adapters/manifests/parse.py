@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from headgate.adapters.manifests.codec import Places
 from headgate.adapters.manifests.documents import Document, read_documents
 from headgate.adapters.manifests.fields import Fields, Problems
+from headgate.adapters.manifests.imported_status import read_imported_status
 from headgate.adapters.manifests.job_kinds import JOB_KINDS_BY_NAME, read_job_kind
 from headgate.adapters.manifests.jobs import ReadJob, read_job, read_job_set
 from headgate.adapters.manifests.metadata import ManifestKind, Metadata, read_metadata
@@ -31,6 +32,7 @@ from headgate.domain.rejection import (
     moved,
     violation,
 )
+from headgate.domain.workloads.commands import ImportedStatus
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 
 SERVER_OWNED = (
@@ -58,7 +60,7 @@ class Desired(msgspec.Struct, frozen=True, kw_only=True):
     the manifest as it was written. `uid` and `resource_version` are the caller's, often empty.
     `written` is the object as `written_body` keeps it; empty where it is not kept. `templates` are
     the whole pod templates of a workload that stand beside the log. `warnings` tell of fields that
-    are accepted without effect.
+    are accepted without effect. `imported` is how a workload stands in Kueue, if that was asked.
     """
 
     kind: str
@@ -77,6 +79,7 @@ class Desired(msgspec.Struct, frozen=True, kw_only=True):
     written: bytes = b""
     templates: tuple[bytes, ...] = ()
     warnings: tuple[Violation, ...] = ()
+    imported: ImportedStatus | None = None
 
     @property
     def stream_kind(self) -> str:
@@ -122,17 +125,25 @@ Read = tuple[Any, tuple[str, ...], Places, tuple[bytes, ...]]
 
 
 def parse(
-    body: bytes, *, content_type: str = "", namespace: str = DEFAULT_NAMESPACE
+    body: bytes,
+    *,
+    content_type: str = "",
+    namespace: str = DEFAULT_NAMESPACE,
+    imports: bool = False,
 ) -> tuple[Desired | Refused, ...]:
     """Every object that `body` asks for, in order, Lists opened.
 
     Raises `InvalidObject` only where the text as a whole cannot be read; a document that breaks
-    rules is a `Refused` among the others. `namespace` is for objects that name none.
+    rules is a `Refused` among the others. `namespace` is for objects that name none. With `imports`
+    Workloads are read with their status, as Kueue wrote it.
     """
     documents = [inner for outer in read_documents(body, content_type) for inner in _opened(outer)]
     if len(documents) > MAX_OBJECTS:
         raise InvalidObject("TooManyObjects", count=len(documents), maximum=MAX_OBJECTS)
-    return tuple(_parsed(document, namespace, group) for document, group in grouped(documents))
+    return tuple(
+        _parsed(document, namespace, group, imports=imports)
+        for document, group in grouped(documents)
+    )
 
 
 def parse_value(value: Any, *, namespace: str = DEFAULT_NAMESPACE) -> Desired | Refused:
@@ -171,7 +182,9 @@ def _opened(document: Document) -> Iterator[Document]:
             yield Document(item, document.line)
 
 
-def _parsed(document: Document, namespace: str, group: PodGroup) -> Desired | Refused:
+def _parsed(
+    document: Document, namespace: str, group: PodGroup, *, imports: bool = False
+) -> Desired | Refused:
     stop_if_cancelled()
     problems = Problems()
     value = document.value
@@ -190,6 +203,7 @@ def _parsed(document: Document, namespace: str, group: PodGroup) -> Desired | Re
     if group.name:
         metadata = msgspec.structs.replace(metadata, name=group.name, uid="", resource_version="")
     spec, keeps, places, templates = _spec(kind, root, metadata, group)
+    imported = read_imported_status(root) if imports and kind.name == "Workload" else None
     root.reject_unknown()
     desired = Desired(
         kind=kind.becomes,
@@ -207,6 +221,7 @@ def _parsed(document: Document, namespace: str, group: PodGroup) -> Desired | Re
         source=f"{kind.versions[0]} {kind.name}",
         line=document.line,
         warnings=tuple(problems.warnings),
+        imported=imported,
     )
     if not problems:
         return msgspec.structs.replace(desired, written=_written(kind, value))

@@ -254,7 +254,7 @@ def change_to(
         other = replacement(identity, desired, None)
 
     def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
-        change = new if isinstance(context.state, Absent) else other
+        change = new if isinstance(context.state, Absent) or desired.imported else other
         return change.decide(context)
 
     return StreamCommand(

@@ -18,6 +18,7 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, stream_of
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.commands import ImportedStatus
 
 
 class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +29,7 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
     `written` is the object as the caller wrote it, None where that is not kept; `templates` are the
     pod templates of a workload that stand beside the log.
     `has_explicit_priority` concerns workloads alone: their priority was given as a number.
+    `imported` is how a workload stands in another queue manager, from which it is to be taken over.
     """
 
     kind: str
@@ -41,6 +43,7 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
     position: int | None = None
     written: WrittenObject | None = None
     templates: tuple[WrittenObject, ...] = ()
+    imported: ImportedStatus | None = None
 
     @property
     def stream(self) -> str:

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace as replace_fields
+
 from headgate.application.access.identity import SUBMIT_WORKLOADS, Identity
+from headgate.application.access.rights import Right
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import execute, execute_each
 from headgate.application.commands.requests import (
@@ -20,8 +23,9 @@ from headgate.domain.kinds.wait_for_pods_ready import WORKLOAD_TIMEOUTS, workloa
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.scheduling.queueing.queue_checks import pods_ready_rules
-from headgate.domain.workloads.commands import ChangeSpec, Submit
+from headgate.domain.workloads.commands import ChangeSpec, ImportedStatus, ImportWorkload, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD, with_default_queue
+from headgate.domain.workloads.decide.imports import admission_violations
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.decide.topology_rules import slice_violations
 from headgate.domain.workloads.events import WorkloadEvent
@@ -42,6 +46,10 @@ from headgate.domain.workloads.priority import (
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload, ordered_by
 from headgate.domain.workloads.submission_rules import submission_violations
+
+IMPORT_WORKLOADS = Right("configure", "workloads")
+KUEUE = "Kueue"
+"""The queue manager that workloads can be taken over from."""
 
 
 async def submit(
@@ -114,11 +122,30 @@ def submission(
             diverging=diverging_pod_sets(spec, classes),
             owner=identity.owner,
         )
-        return WORKLOAD.decide(context.state, command, context.at)
+        if desired.imported is None:
+            return WORKLOAD.decide(context.state, command, context.at)
+        return _imported(desired, desired.imported, command, identity, context)
 
     return StreamCommand(
         stream=desired.stream, decide=decide, is_new=True, templates=desired.templates
     )
+
+
+def _imported(
+    desired: DesiredObject,
+    status: ImportedStatus,
+    submit: Submit,
+    identity: Identity,
+    context: DecisionContext,
+) -> tuple[WorkloadEvent, ...]:
+    """The events of a workload that is taken over with its admission; for administrators alone."""
+    identity.require(IMPORT_WORKLOADS)
+    if status.admission is not None:
+        found = admission_violations(submit.spec, status.admission, context.config)
+        raise_if_invalid("Workload", desired.name, tuple(found))
+    submit = replace_fields(submit, uid=status.uid or submit.uid)
+    command = ImportWorkload(submit=submit, origin=KUEUE, status=status)
+    return WORKLOAD.decide(context.state, command, context.at)
 
 
 def change_of_spec(

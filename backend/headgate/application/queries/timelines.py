@@ -152,6 +152,7 @@ EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {
         message("TitlePreemptionWithdrawn"),
         message("DetailRoundEnded", round=e.round_id),
     ),
+    facts.WorkloadImported: lambda e: (message("TitleImported", origin=e.origin), ""),
     facts.WorkloadQuotaReserved: lambda e: (message("TitleQuotaReserved"), _where(e.admission)),
     facts.WorkloadChecksRequired: lambda e: (
         message("TitleChecksRequired"),

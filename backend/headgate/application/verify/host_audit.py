@@ -39,11 +39,19 @@ class HostAudit:
         for pod_set, assigned, place, count in placements(spec, admission):
             amounts = _amounts(pod_set, count)
             self._check(pod_set, assigned, place, amounts)
-            used = self.used.setdefault(place, {})
-            for resource, amount in amounts.items():
-                used[resource] = used.get(resource, 0) + amount
+            self._count(place, amounts)
         if is_whole:
             self.check_counts(admission)
+
+    def add(self, spec: WorkloadSpec, admission: Admission) -> None:
+        """Counts the pods of what another queue manager had admitted, without a check."""
+        for pod_set, _, place, count in placements(spec, admission):
+            self._count(place, _amounts(pod_set, count))
+
+    def _count(self, place: DomainPath, amounts: Requests) -> None:
+        used = self.used.setdefault(place, {})
+        for resource, amount in amounts.items():
+            used[resource] = used.get(resource, 0) + amount
 
     def give_back(self, spec: WorkloadSpec, admission: Admission) -> None:
         """Count the rooms as free again."""

@@ -44,6 +44,7 @@ class AuditedWorkload(msgspec.Struct, kw_only=True):
     backs_off_until: Instant | None = None
     is_leaving: bool = False
     is_explained: bool = False
+    is_imported: bool = False
 
 
 class LifecycleAudit:
@@ -87,6 +88,9 @@ class LifecycleAudit:
         self, key: str, workload: AuditedWorkload, event: e.WorkloadEvent, at: Instant
     ) -> None:
         match event:
+            case e.WorkloadImported():
+                workload.is_imported = bool(event.cluster_queue)
+                workload.backs_off_until = event.requeue_at
             case e.WorkloadQuotaReserved():
                 self._reserved(workload, event, at)
             case e.WorkloadAdmitted():
@@ -170,7 +174,7 @@ class LifecycleAudit:
             self._wrong("NoQuotaIsReservedOnHold", "it is held")
         if workload.is_leaving:
             self._wrong("NoQuotaIsReservedWhileEvicting", "it is to be cancelled or deleted")
-        if workload.backs_off_until is not None and workload.backs_off_until > at:
+        if (workload.backs_off_until or 0) > at and not workload.is_imported:
             self._wrong("NoQuotaIsReservedInBackoff", f"until {workload.backs_off_until}")
         workload.quota, workload.is_admitted, workload.eviction = event.admission, False, ""
         workload.backs_off_until, workload.is_explained = None, False

@@ -57,10 +57,18 @@ class QuotaAudit:
             self._findings.add("QuotaComesFromClusterQueueThatExists", queue)
         elif spec.stop_policy != "None":
             self._findings.add("StoppedQueueAdmitsNothing", f"{queue}: {spec.stop_policy}")
-        used = self.used.setdefault(queue, {})
         for key, amount in usage_of(admission).items():
             self._check(queue, key, amount)
-            used[key] = used.get(key, 0) + amount
+            self._count(queue, key, amount)
+
+    def add(self, admission: Admission) -> None:
+        """Counts what another queue manager had admitted, which no rule was asked about."""
+        for key, amount in usage_of(admission).items():
+            self._count(admission.cluster_queue, key, amount)
+
+    def _count(self, queue: str, key: FlavorResource, amount: int) -> None:
+        used = self.used.setdefault(queue, {})
+        used[key] = used.get(key, 0) + amount
 
     def shrink(self, before: Admission, after: Admission) -> None:
         """Count what is left of an admission instead of all of it."""

@@ -11,7 +11,11 @@ from headgate.application.ports import EventLog, ReadModels
 from headgate.application.verify import Findings, Verification
 from headgate.application.verify.configuration_audit import ConfigurationAudit
 from headgate.application.verify.host_audit import HostAudit, moved
-from headgate.application.verify.lifecycle_audit import LifecycleAudit, unexplained
+from headgate.application.verify.lifecycle_audit import (
+    AuditedWorkload,
+    LifecycleAudit,
+    unexplained,
+)
 from headgate.application.verify.quota_audit import QuotaAudit, SizeAudit
 from headgate.application.verify.read_model_audit import (
     States,
@@ -24,6 +28,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import ContentErased, LogRewound, RecordedEvent
 from headgate.domain.rounds.state import RoundEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (
     WorkloadDeleted,
     WorkloadEvent,
@@ -120,14 +125,7 @@ class History:
         held = before.quota if before else None
         released = self.lifecycle.read(key, event, at)
         if isinstance(event, WorkloadQuotaReserved) and before is not None:
-            if held is not None:
-                self.quota.give_back(held)
-                self.hosts.give_back(self._placed[key], held)
-            self._check_door(before.namespace, before.spec.queue_name, event)
-            self.sizes.reserved(key, event.admission)
-            self.quota.take(event.admission)
-            self.hosts.take(before.spec, event.admission)
-            self._placed[key] = before.spec
+            self._reserved(key, before, held, event)
         if isinstance(event, WorkloadPodsReclaimed):
             self.sizes.ended(key, event.reclaimable)
         resized = isinstance(event, WorkloadPodsReclaimed | WorkloadSpecChanged)
@@ -165,6 +163,28 @@ class History:
             else:
                 self.quota.give_back(released)
             self.hosts.give_back(self._placed[key], released)
+
+    def _reserved(
+        self,
+        key: str,
+        before: AuditedWorkload,
+        held: Admission | None,
+        event: WorkloadQuotaReserved,
+    ) -> None:
+        """Counts a reservation, checked unless the workload was taken over with it."""
+        if held is not None:
+            self.quota.give_back(held)
+            self.hosts.give_back(self._placed[key], held)
+        self.sizes.reserved(key, event.admission)
+        if before.is_imported:
+            self.quota.add(event.admission)
+            self.hosts.add(before.spec, event.admission)
+        else:
+            self._check_door(before.namespace, before.spec.queue_name, event)
+            self.quota.take(event.admission)
+            self.hosts.take(before.spec, event.admission)
+        before.is_imported = False
+        self._placed[key] = before.spec
 
     def _check_door(self, namespace: str, name: str, event: WorkloadQuotaReserved) -> None:
         local_queue = self.settings.local_queues.get(f"{namespace}/{name}")

@@ -217,7 +217,8 @@ def objects_in(documents: bytes) -> list[Object]:
 
     found: list[Any] = []
     try:
-        written = [one for one in yaml.safe_load_all(documents) if one is not None]
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        written = [one for one in yaml.load_all(documents, Loader=loader) if one is not None]
     except yaml.YAMLError as error:
         raise CommandFailed(f"invalid YAML: {error}", code=ExitCode.REFUSED) from error
     for one in written:

@@ -14,6 +14,9 @@ JOB = "headgate.dev/job"
 Its value begins with the name of the executor that follows this Job.
 """
 
+NEED_OF_JOB = "job."
+"""What begins the need of such a pod, before the name of the executor."""
+
 UPLOAD = "headgate.dev/upload"
 """The annotation of a pod template that names the upload in which its pods begin, by digest."""
 
@@ -184,7 +187,7 @@ def required_capabilities(template: AnyTemplate) -> tuple[str, ...]:
     pod = template.get("spec")
     found = {"upload"} if upload_of(template) else set()
     if job := _annotation(template, JOB):
-        found.add(f"job.{job.partition('/')[0]}")
+        found.add(NEED_OF_JOB + job.partition("/")[0])
     if not isinstance(pod, dict):
         return tuple(found)
     found |= {name for name, value in pod.items() if name not in POD_FIELDS_FREE and value}

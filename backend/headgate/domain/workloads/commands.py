@@ -10,6 +10,7 @@ import msgspec
 
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import MessageOrText
+from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (
     CheckStateName,
     DeactivationCause,
@@ -36,6 +37,42 @@ class Submit(msgspec.Struct, frozen=True, kw_only=True):
     spec: WorkloadSpec
     diverging: tuple[DivergingPodSet, ...] = ()
     owner: WorkloadOwner | None = None
+
+
+class ImportedCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What an admission check had said of a workload where it comes from."""
+
+    name: str
+    state: CheckStateName = "Pending"
+    message: str = ""
+    pod_set_updates: tuple[PodSetUpdate, ...] = ()
+
+
+class ImportedStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How a workload stands in the queue manager that it comes from.
+
+    `admitted_at` is None where it has at most a reservation; `is_ready` says that its pods run.
+    `executed_seconds` are those of earlier admissions.
+    """
+
+    uid: str
+    created_at: Instant
+    admission: Admission | None = None
+    checks: tuple[ImportedCheck, ...] = ()
+    admitted_at: Instant | None = None
+    is_ready: bool = False
+    reclaimable: dict[str, int] = {}
+    executed_seconds: int = 0
+    requeues: int = 0
+    requeue_at: Instant | None = None
+
+
+class ImportWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """Take a workload over from another queue manager, with the admission that it has there."""
+
+    submit: Submit
+    origin: str
+    status: ImportedStatus
 
 
 class ChangeSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -247,6 +284,7 @@ class SetPreemptionGate(msgspec.Struct, frozen=True, kw_only=True):
 
 WorkloadCommand = (
     Submit
+    | ImportWorkload
     | ChangeSpec
     | ReportPodsReady
     | ReportPodsGone

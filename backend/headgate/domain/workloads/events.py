@@ -22,39 +22,20 @@ from headgate.domain.workloads.preemption_events import (
 from headgate.domain.workloads.specs import PodReason, WorkloadSpec
 
 EvictionReason = Literal[
-    "Preempted",
-    "PodsReadyTimeout",
-    "AdmissionCheck",
-    "ClusterQueueStopped",
-    "LocalQueueStopped",
-    "NodeFailures",
-    "PodFailed",
-    "Retried",
-    "SuccessPolicyMet",
-    "Deactivated",
-    "Requeued",
-    "Cancelled",
-    "Deleted",
-]
+    "Preempted", "PodsReadyTimeout", "AdmissionCheck", "ClusterQueueStopped", "LocalQueueStopped",
+    "NodeFailures", "PodFailed", "Retried", "SuccessPolicyMet", "Deactivated", "Requeued",
+    "Cancelled", "Deleted",
+]  # fmt: skip
 RequeueReason = Literal[
-    "Preempted",
-    "NodeFailures",
-    "BackoffFinished",
-    "Reactivated",
-    "ClusterQueueRestarted",
-    "LocalQueueRestarted",
-    "Requested",
-]
+    "Preempted", "NodeFailures", "BackoffFinished", "Reactivated", "ClusterQueueRestarted",
+    "LocalQueueRestarted", "Requested",
+]  # fmt: skip
 CheckStateName = Literal["Pending", "Ready", "Retry", "Rejected"]
 NotReadyCause = Literal["WaitForStart", "WaitForRecovery"]
 DeactivationCause = Literal[
-    "Requested",
-    "RequeuingLimitExceeded",
-    "RequeuingTimeExceeded",
-    "MaximumExecutionTimeExceeded",
-    "AdmissionCheck",
-    "TopologyRequestInvalid",
-]
+    "Requested", "RequeuingLimitExceeded", "RequeuingTimeExceeded",
+    "MaximumExecutionTimeExceeded", "AdmissionCheck", "TopologyRequestInvalid",
+]  # fmt: skip
 PodReportType = Literal["started", "ready", "finished", "stopped"]
 
 
@@ -78,6 +59,22 @@ class WorkloadSubmitted(msgspec.Struct, frozen=True, kw_only=True, tag="workload
     annotations: dict[str, str] = {}
     spec: WorkloadSpec
     owner: WorkloadOwner | None = None
+
+
+class WorkloadImported(msgspec.Struct, frozen=True, kw_only=True, tag="workload.imported"):
+    """The workload was taken over from another queue manager, where it was created before.
+
+    It follows the submission. `cluster_queue` is the one that had admitted it there, or empty: that
+    reservation was not measured against quota and hosts. `executed_seconds` is how long it was
+    admitted there; `requeues` and `requeue_at` are its requeue state.
+    """
+
+    origin: str
+    created_at: Instant
+    cluster_queue: str = ""
+    executed_seconds: int = 0
+    requeues: int = 0
+    requeue_at: Instant | None = None
 
 
 class WorkloadSpecChanged(msgspec.Struct, frozen=True, kw_only=True, tag="workload.spec_changed"):
@@ -362,6 +359,7 @@ class WorkloadPodsReported(msgspec.Struct, frozen=True, kw_only=True, tag="workl
 
 WorkloadEvent = (
     WorkloadSubmitted
+    | WorkloadImported
     | WorkloadSpecChanged
     | WorkloadExplained
     | PlacementNominated

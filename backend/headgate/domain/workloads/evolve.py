@@ -50,7 +50,8 @@ PODS_READY = message("AllPodsReady")
 REQUEUED = message("WorkloadRequeued")
 
 StandingEvent = (
-    e.WorkloadRequeued
+    e.WorkloadImported
+    | e.WorkloadRequeued
     | e.RequeueCountReset
     | e.WorkloadHeld
     | e.WorkloadReleased
@@ -73,6 +74,8 @@ def evolve(state: WorkloadState, event: e.WorkloadEvent, at: Instant) -> Workloa
 def _after_requeue_or_hold(workload: Workload, event: StandingEvent, at: Instant) -> Workload:
     """The workload after an event about whether it may compete: requeued, held, deactivated."""
     match event:
+        case e.WorkloadImported():
+            return _imported(workload, event)
         case e.WorkloadRequeued():
             return _requeued(workload, event.reason, at)
         case e.RequeueCountReset():
@@ -101,6 +104,16 @@ def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
         created_at=at,
         spec=event.spec,
         owner=event.owner,
+    )
+
+
+def _imported(workload: Workload, event: e.WorkloadImported) -> Workload:
+    """The workload as old as it is where it comes from, for its order and its execution time."""
+    return replace(
+        workload,
+        created_at=event.created_at,
+        accumulated_execution_seconds=event.executed_seconds,
+        requeue=RequeueState(count=event.requeues, requeue_at=event.requeue_at),
     )
 
 

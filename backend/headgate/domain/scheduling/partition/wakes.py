@@ -25,6 +25,7 @@ from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadFinished,
     WorkloadHeld,
+    WorkloadImported,
     WorkloadQuotaReserved,
     WorkloadSpecChanged,
     WorkloadStopped,
@@ -44,6 +45,7 @@ from headgate.domain.workloads.state import Workload
 ALL_PARTITIONS = ("*",)
 
 GUARD_EVENTS = (
+    WorkloadImported,
     WorkloadHeld,
     WorkloadDeactivated,
     WorkloadCancellationRequested,
@@ -54,7 +56,10 @@ GUARD_EVENTS = (
     WorkloadPriorityChanged,
     PreemptionGateClosed,
 )
-"""Events of a workload after which it must not be admitted as planned before."""
+"""Events of a workload after which it must not be admitted as planned before.
+
+After an import no other workload must be either: the capacity is taken.
+"""
 
 EVENTS_WITHOUT_WORK = (
     NodeLeaseRenewed,
@@ -189,5 +194,7 @@ def _of_workload(cluster_state: ClusterState, key: str, event: DomainEvent) -> s
             spec=event.spec,
         )
         return cluster_state.layout.key_of(submitted)
+    if isinstance(event, WorkloadImported) and event.cluster_queue:
+        return cluster_state.layout.of_cluster_queue.get(event.cluster_queue, INSTALLATION)
     known = cluster_state.workloads.get(key)
     return cluster_state.layout.key_of(known) if known else INSTALLATION

@@ -28,6 +28,7 @@ from headgate.domain.workloads.commands import (
     DeactivateWorkload,
     DeleteWorkload,
     HoldWorkload,
+    ImportWorkload,
     ReleaseWorkload,
     ReportCheckState,
     ReportEvictionProgress,
@@ -54,6 +55,7 @@ from headgate.domain.workloads.decide.executor_reports import (
     report_stopped,
     report_stopping,
 )
+from headgate.domain.workloads.decide.imports import events_after_import
 from headgate.domain.workloads.decide.pod_reports import report_pods
 from headgate.domain.workloads.decide.spec_rules import (
     annotation_violations,
@@ -108,6 +110,8 @@ def decide(
     match command:
         case Submit():
             return _submit(state, command)
+        case ImportWorkload():
+            return _import(state, command, at)
         case ChangeSpec():
             return _change_spec(state, command)
         case ReportPodsReady():
@@ -178,6 +182,15 @@ def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
         ),
         *_divergence_events((), command.diverging),
     )
+
+
+def _import(
+    state: WorkloadState, command: ImportWorkload, at: Instant
+) -> tuple[WorkloadEvent, ...]:
+    """Takes the workload over; one that was taken over before stays as it is by now."""
+    if isinstance(state, Workload) and state.uid == command.submit.uid:
+        return ()
+    return (*_submit(state, command.submit), *events_after_import(command, at))
 
 
 def _change_spec(state: WorkloadState, command: ChangeSpec) -> tuple[WorkloadEvent, ...]:

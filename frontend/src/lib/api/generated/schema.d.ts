@@ -1187,6 +1187,10 @@ export interface paths {
          *
          *     An object that says its `metadata.resourceVersion` is changed only from that one. With
          *     `dryRun=Admission` the answer is that of `/v1/simulations`: what all of it would lead to.
+         *
+         *     With `import=Kueue` Workloads are taken over with the admission, the checks and the creation
+         *     time that their status says, whatever quota and hosts there are: they run on. That takes the
+         *     role `admin`; a workload that was taken over before stays as it is by now.
          */
         post: operations["apply"];
         delete?: never;
@@ -12723,6 +12727,8 @@ export interface operations {
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
+                /** @description Take Workloads over with their status, as this manager wrote it */
+                import?: "Kueue" | null;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
