@@ -29,8 +29,8 @@ from headgate.client.transport import Connection, ServerProblem, ServerUnreachab
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.assignments import Assignment, seconds_to_relist
 from headgate.executor.core import ExecutorCore, RunAnswer, Say
-from headgate.executor.log_sender import LogSender
 from headgate.executor.server_reports import (
+    LogSender,
     ToldProgress,
     orphan_objects,
     send_progress,
