@@ -233,7 +233,7 @@ def open_platform(
     Reads, writes, tokens and probes have pools of their own: what holds up one of them leaves the
     others their connections. Connections are made when they are needed.
     """
-    configure_log_lines(settings.log_level)
+    configure_log_lines(settings.log_level, settings.log_format)
     limits = limits or AnswerLimits()
 
     def opened(most: int, use: str, seconds: float | None) -> Pool:

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -66,6 +66,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "frontend/dist"
     )
     log_level: Annotated[str, Meta(description="Least severity that processes log.")] = "info"
+    log_format: Annotated[
+        Literal["text", "json"],
+        Meta(description="How processes log: text, or a JSON object a line."),
+    ] = "text"
     sweep_seconds: Annotated[
         float, Meta(description="Seconds between two searches of a worker for due partitions.")
     ] = 0.5

@@ -346,7 +346,12 @@ def log_and_answer(request: Request[Any, Any, Any], failure: Exception) -> Respo
     if (unreadable := _unreadable_body(failure)) is not None:
         return answer_failure(request, unreadable)
     if kind_of(failure) is BUG:
-        LOG.error("request failed", request_id=request_id_of(request.scope), exc_info=failure)
+        LOG.error(
+            "request failed",
+            request=request_id_of(request.scope),
+            position=request.app.state.services.reader.position,
+            exc_info=failure,
+        )
     return answer_failure(request, failure)
 
 

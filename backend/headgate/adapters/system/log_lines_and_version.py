@@ -5,9 +5,10 @@ import logging
 import os
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import structlog
-from structlog.typing import EventDict
+from structlog.typing import EventDict, Processor
 
 QUIET = ("psycopg.pool", "httpx")
 """Libraries that repeat at every attempt what Headgate logs once."""
@@ -15,6 +16,7 @@ QUIET = ("psycopg.pool", "httpx")
 STANDARD_ERROR = 2
 MAX_FIELD_CHARACTERS = 1_000
 MAX_LINE_CHARACTERS = 16_000
+MAX_TRACEBACK_CHARACTERS = 6_000
 """Limits of one field and of a line with its traceback: requests must not fill the disk."""
 
 
@@ -42,8 +44,15 @@ def _shortened(_logger: object, _method: str, line: EventDict) -> EventDict:
     return line
 
 
-def configure_log_lines(level: str) -> None:
-    """Write lines of at least this level to standard error, without colors."""
+LogFormat = Literal["text", "json"]
+
+
+def configure_log_lines(level: str, form: LogFormat = "text") -> None:
+    """Write lines of at least this level to standard error: text without colors, or JSON objects.
+
+    A JSON object has `event`, `level` and `timestamp`, the fields of the line such as `request`,
+    `position` and `partition`, and the traceback as `exception`.
+    """
     # The handlers of `logging` would print their own failures to the same full disk.
     logging.raiseExceptions = False
     threshold = logging.getLevelNamesMapping()[level.upper()]
@@ -52,16 +61,28 @@ def configure_log_lines(level: str) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.StackInfoRenderer(),
-            _shortened,
-            structlog.dev.ConsoleRenderer(
-                colors=False, exception_formatter=structlog.dev.plain_traceback
-            ),
+            *_rendering(form),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         logger_factory=lambda *_: LogLines(),
     )
     for name in QUIET:
         logging.getLogger(name).setLevel(logging.ERROR)
+
+
+def _rendering(form: LogFormat) -> list[Processor]:
+    if form == "json":
+        # The traceback may be longer than other fields; the object must not be cut in the middle.
+        traceback = structlog.processors.format_exc_info
+        return [_shortened, traceback, _shortened_traceback, structlog.processors.JSONRenderer()]
+    plain = structlog.dev.plain_traceback
+    return [_shortened, structlog.dev.ConsoleRenderer(colors=False, exception_formatter=plain)]
+
+
+def _shortened_traceback(_logger: object, _method: str, line: EventDict) -> EventDict:
+    if "exception" in line:
+        line["exception"] = str(line["exception"])[-MAX_TRACEBACK_CHARACTERS:]
+    return line
 
 
 FOLDING = ("domain", "event_log")
