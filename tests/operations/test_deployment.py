@@ -12,12 +12,15 @@ import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml
 
+from headgate.api.openapi import VERSION
 from tests.architecture.sources import ROOT
 
 BIN = Path(sys.executable).parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
-MANIFESTS = sorted((ROOT / "deploy" / "server").glob("*.yaml"))
+SERVER = ROOT / "deploy" / "server"
+KUSTOMIZATION = yaml.safe_load((SERVER / "kustomization.yaml").read_text())
+MANIFESTS = [SERVER / name for name in KUSTOMIZATION["resources"]]
 INSTALLED = "/opt/headgate/bin/"
 KUBERNETES = "1.33"
 STAGE = re.compile(
@@ -78,6 +81,15 @@ def test_every_manifest_is_valid_kubernetes() -> None:
     }
     for each in found:
         kubernetes_validate.validate(each, KUBERNETES, strict=True)
+
+
+def test_the_kustomization_has_every_manifest_and_the_image_of_this_release() -> None:
+    others = {path.name for path in SERVER.glob("*.yaml")} - {"kustomization.yaml"}
+    assert {path.name for path in MANIFESTS} == others
+    (image,) = KUSTOMIZATION["images"]
+    assert image["newTag"] == VERSION
+    used = set(re.findall(r"image: (\S+)", "".join(path.read_text() for path in MANIFESTS)))
+    assert used == {f"{image['name']}:{VERSION}"}
 
 
 def test_every_pod_runs_unprivileged_on_read_only_code() -> None:
