@@ -116,7 +116,10 @@ GROUPS = {
     ),
     "import": (
         "Take over from another queue manager",
-        {"kueue": "commands.imports:import_kueue"},
+        {
+            "kueue": "commands.imports:import_kueue",
+            "slurm": "commands.slurm_import:import_slurm",
+        },
     ),
     "top": (
         "Show resource usage",
