@@ -12,7 +12,9 @@ import msgspec
 import psutil
 import pytest
 
+from headgate.cli.commands.slurm_import import Translation
 from headgate.cli.operations.findings import slurm
+from headgate.cli.slurm_files import read_slurm
 from headgate.executor.assignments import AssignedPod, Assignment, Order
 from headgate.executor.core import ExecutorCore
 from headgate.executor.reconcile import RunReport
@@ -527,3 +529,19 @@ def test_a_job_that_an_administrator_cancels_has_failed(
     (report,) = finished(core)
     assert report.reason == "Error"
     assert report.signal in {signal.SIGTERM, signal.SIGKILL}
+
+
+@needs_slurm
+def test_what_a_cluster_says_of_its_partitions_is_translated(
+    slurm_of_tests: SlurmTestCluster,
+) -> None:
+    told = slurm_of_tests.run("scontrol", "show", "partition")
+    translation = Translation(read_slurm([told, slurm_of_tests.configuration.read_text()]))
+    found = {one["metadata"]["name"]: one for one in translation.manifests()}
+    (group,) = found["slurm"]["spec"]["resourceGroups"]
+    quotas = {each["name"]: each["nominalQuota"] for each in group["flavors"][0]["resources"]}
+    assert quotas == {"cpu": "64", "memory": "32000Mi", "nvidia.com/gpu": "2"}
+    assert found["main"]["spec"]["nodeLabels"] == {"headgate.dev/executor": "main"}
+    said = "features fast, rack-r1, rack-r2 are labels of nodes; choose by nodeSelector"
+    notes = [note for note in translation.notes if note.startswith("partition main: ")]
+    assert notes == [f"partition main: {said}"]

@@ -367,3 +367,29 @@ def test_a_job_set_is_started_as_it_was_read_with_all_its_templates_gated() -> N
         f"{EXECUTOR}/JobSet/team-a/train/u-1"
     }
     assert "schedulingGates" not in submitted_templates[0]["spec"]
+
+
+def test_a_job_that_ran_before_it_was_taken_over_is_followed_to_its_end(
+    jobs: JobController, cluster: Cluster, executor: Executor
+) -> None:
+    template = podded(lasts=True)
+    jobs.create("train", template=template, completions=2, parallelism=2, suspend=False)
+    before = len(cluster.pods())
+    reference = f"{EXECUTOR}/Job/team-a/train/{jobs.job('train')['metadata']['uid']}"
+    metadata = {**template.get("metadata", {}), "annotations": {JOB: reference}}
+    manifest = {"spec": {"template": {**template, "metadata": metadata}}}
+    eventually(lambda: executor.substrate.jobs._find("Job/team-a/train"))  # noqa: SLF001
+    executor.assign(admitted(manifest, ("host-1", "host-2")))
+    for _ in range(3):
+        executor.core.step()
+        executor.substrate.wait(0.02)
+    assert executor.reports("finished") == []
+    assert jobs.job("train")["spec"]["suspend"] is False
+    assert len(cluster.pods()) == before
+    ended = [{"type": "Complete", "status": "True"}]
+    cluster.change(
+        ("jobs", "team-a", "train"),
+        lambda found: found.setdefault("status", {}).update(conditions=ended),
+    )
+    executor.until(lambda: len(executor.reports("finished")) == 2)
+    assert {each.reason for each in executor.reports("finished")} == {"Completed"}

@@ -37,7 +37,7 @@ Object = dict[str, Any]
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 ROOT = "slurm"
-UNSET = frozenset({"", "N/A", "NONE", "(null)", "UNLIMITED", "INFINITE", "ALL", "NO", "0", "-1"})
+UNSET = frozenset({"", "N/A", "NONE", "(NULL)", "UNLIMITED", "INFINITE", "ALL", "NO", "0", "-1"})
 """Values that set nothing."""
 USUAL_OF_PARTITION = {
     "PreemptMode": "OFF", "PriorityJobFactor": "1", "PriorityTier": "1", "OverSubscribe": "NO",

@@ -251,7 +251,10 @@ class AdoptedJobs:
             message = f"{run.job} was deleted in Kubernetes"
             return RunEnd(reason="Error", finished_at=wall_clock(), message=message, exit_code=None)
         if not job.failure:
-            return None
+            # Pods that ran before the workload was taken over carry no name of a run.
+            is_complete = pod is None and job.has_ended
+            done = RunEnd(reason="Completed", finished_at=wall_clock(), exit_code=0)
+            return done if is_complete else None
         end = end_of(pod, wall_clock()) if pod is not None else None
         code = end.exit_code if end is not None else None
         return RunEnd(reason="Error", finished_at=wall_clock(), message=job.failure, exit_code=code)
