@@ -57,5 +57,10 @@ function Line({ round, workloadKey }: { round: Round; workloadKey: string }) {
 }
 
 function WorkloadLink({ name }: { name: string }) {
-  return name.includes("/") ? <RouterLink to={workloadAddress(name)}>{name}</RouterLink> : <>{name}</>;
+  if (!name.includes("/")) return <>{name}</>;
+  return (
+    <RouterLink className={styles.inText} to={workloadAddress(name)}>
+      {name}
+    </RouterLink>
+  );
 }
