@@ -12,8 +12,9 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Request
 from litestar.exceptions import SerializationException, ValidationException
-from litestar.openapi.spec import OpenAPIMediaType, Operation, Reference
+from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, Reference
 from litestar.openapi.spec import RequestBody as DescribedBody
+from litestar.openapi.spec import Schema as DescribedSchema
 from msgspec.inspect import (
     EnumType,
     ListType,
@@ -133,8 +134,13 @@ def request_body(shape: type, *, example: Any = None) -> type[Operation]:  # noq
 
 
 def request_documents(example: Any, *, required: bool = True) -> type[Operation]:  # noqa: ANN401 - any JSON
-    """Returns an operation with any number of objects of any kind as its body."""
-    schema = Reference(ref="#/components/schemas/AnyObject")
+    """Returns an operation with any number of objects of any kind as its body.
+
+    Where none is required, a document that is null counts as none, as it does in a YAML stream.
+    """
+    schema: DescribedSchema | Reference = Reference(ref="#/components/schemas/AnyObject")
+    if not required:
+        schema = DescribedSchema(one_of=[schema, DescribedSchema(type=OpenAPIType.NULL)])
     media = {
         YAML: OpenAPIMediaType(schema=schema),
         JSON: OpenAPIMediaType(schema=schema, example=example),

@@ -15813,7 +15813,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/yaml": components["schemas"]["AnyObject"];
+                "application/yaml": components["schemas"]["AnyObject"] | null;
                 /**
                  * @example {
                  *       "apiVersion": "kueue.x-k8s.io/v1beta2",
@@ -15824,7 +15824,7 @@ export interface operations {
                  *       "spec": {}
                  *     }
                  */
-                "application/json": components["schemas"]["AnyObject"];
+                "application/json": components["schemas"]["AnyObject"] | null;
             };
         };
         responses: {
