@@ -23,6 +23,7 @@ from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadDeleted,
     WorkloadFinished,
+    WorkloadImported,
     WorkloadPlaced,
     WorkloadPodsReady,
     WorkloadPodsReported,
@@ -61,6 +62,7 @@ LIVE_STATES: tuple[PodState, ...] = ("Assigned", "Starting", "Running")
 FOLDED: frozenset[type[DomainEvent]] = frozenset(
     (
         WorkloadSubmitted,
+        WorkloadImported,
         WorkloadSpecChanged,
         WorkloadQuotaReserved,
         WorkloadPodsReady,
