@@ -202,17 +202,18 @@ def test_a_read_model_far_behind_drifts() -> None:
 
 
 def _queue_with_history(starts: int) -> World:
-    """One at a time, each for a minute longer than the last."""
+    """One at a time; each is submitted while the last one runs, and waits a second longer."""
     world = World()
     world.flavor("plain")
     world.cluster_queue("gpu", quotas(plain=1))
     for number in range(starts):
         world.submit(f"w-{number:02}", "gpu", {"gpu": 1})
-    world.settle()
-    for number in range(starts - 1):
-        world.wait(60)
-        world.finish(f"team/w-{number:02}")
         world.settle()
+        world.wait(60 + number)
+        if number:
+            world.finish(f"team/w-{number - 1:02}")
+            world.settle()
+            world.wait(1)
     world.submit("asked", "gpu", {"gpu": 1})
     world.settle()
     return world
