@@ -1,5 +1,8 @@
 """Submitting workloads, reading them, acting on them."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from headgate.adapters.postgres.read_models import PostgresReadModels
@@ -26,7 +29,16 @@ def test_a_submitted_workload_is_there_with_its_position(admin: Api) -> None:
     found = admin.get(f"{HERE}/one")
     assert found.json() == made.json()
     assert found.headers["etag"] == made.headers["etag"] == '"1"'
-    assert admin.get(f"{HERE}/one", If_None_Match='"1"').status_code == 304
+    # Conditions of a pending workload follow its queues as well, which its version does not.
+    assert admin.get(f"{HERE}/one", If_None_Match='"1"').status_code == 200
+
+
+def test_an_admitted_workload_that_is_unchanged_is_not_sent_again(
+    admin: Api, submitted: Callable[..., dict[str, Any]]
+) -> None:
+    submitted("unchanged")
+    tag = admin.get(f"{HERE}/unchanged").headers["etag"]
+    assert admin.get(f"{HERE}/unchanged", If_None_Match=tag).status_code == 304
 
 
 def test_the_same_name_twice_is_refused(admin: Api) -> None:
@@ -70,8 +82,8 @@ def test_priority_comes_from_the_class_that_is_named(admin: Api) -> None:
     assert refused.status_code == 422
 
 
-def test_holding_needs_a_reason_and_ends_with_release(admin: Api) -> None:
-    admin.post(HERE, workload("held"))
+def test_holding_needs_a_reason_and_ends_with_release(admin: Api, callers: dict[str, Api]) -> None:
+    callers["submitter"].post(HERE, workload("held"))
     held = admin.post(f"{HERE}/held/hold", {"reason": "wait for data"})
     assert held.json()["status"]["phase"] == "OnHold"
     assert held.json()["status"]["hold"]["owner"] == "admin:admin"
@@ -79,6 +91,9 @@ def test_holding_needs_a_reason_and_ends_with_release(admin: Api) -> None:
     assert unreasoned.json()["errors"][0]["pointer"] == "/reason"
     released = admin.post(f"{HERE}/held/release", {})
     assert released.json()["status"]["phase"] == "Pending"
+    own = callers["submitter"].post(f"{HERE}/held/hold", {})
+    assert own.json()["status"]["phase"] == "OnHold"
+    released = admin.post(f"{HERE}/held/release", {})
     again = admin.post(f"{HERE}/held/release", {})
     assert again.headers["etag"] == released.headers["etag"]
 
