@@ -306,7 +306,7 @@ def test_health_checks_come_between_many_requests_that_begin_at_once() -> None:
         bounded = BoundedApplication(application, max_requests=1_000)
 
         def ask(path: str) -> asyncio.Task[None]:
-            scope = {"type": "http", "path": path, "method": "GET"}
+            scope = {"type": "http", "path": path, "method": "GET", "headers": []}
             return asyncio.create_task(bounded(scope, _nothing, _nothing))
 
         crowd = [ask("/v1/stream") for _ in range(200)]

@@ -138,6 +138,16 @@ def test_a_token_that_asks_too_often_is_told_to_wait(server: Server) -> None:
     assert server.http.get("/v1/queues").status_code == 200
 
 
+def test_an_answer_to_a_body_that_was_not_read_ends_its_connection(server: Server) -> None:
+    """Else a client may send its next request into a connection that the server closes."""
+    kind = {"Content-Type": "application/yaml"}
+    refused = server.http.post("/v1/apply", content=b"#" * 11_000_000, headers=kind)
+    assert (refused.status_code, refused.headers["connection"]) == (413, "close")
+    read = server.http.post("/v1/apply", content=b"kind: [", headers=kind)
+    assert read.status_code == 422
+    assert "connection" not in read.headers
+
+
 def processor_ticks(server: Server) -> int:
     """The processor time that all processes of the server took so far."""
     ticks = 0

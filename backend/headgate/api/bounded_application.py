@@ -37,7 +37,8 @@ class BoundedApplication:
     """An application that serves at most so many requests and streams at once.
 
     One more is answered with 503 and Retry-After, except for health checks. A body that comes too
-    slowly ends its request with 408.
+    slowly ends its request with 408. An answer without a read of the
+    whole body closes the connection and announces it, so that no client reuses it.
     """
 
     def __init__(self, app: Application, max_requests: int) -> None:
@@ -51,14 +52,15 @@ class BoundedApplication:
         if scope["type"] != "http" or scope["path"] in ALWAYS_ANSWERED:
             await self._app(scope, receive, send)
             return
+        body = _Body(scope, receive)
         if self._in_progress >= self._max_requests:
-            await _refuse(scope["path"], send)
+            await _refuse(scope["path"], body.closing_unless_read(send))
             return
         self._in_progress += 1
         try:
             async with self._begins:
                 await asyncio.sleep(0)
-            await self._app(scope, _timed(receive, _body_seconds(scope["path"])), send)
+            await self._app(scope, body.receive, body.closing_unless_read(send))
         finally:
             self._in_progress -= 1
 
@@ -68,26 +70,45 @@ def _body_seconds(path: str) -> float:
     return UPLOAD_SECONDS if "/uploads/" in path else BODY_SECONDS
 
 
-def _timed(receive: Receive, within_seconds: float) -> Receive:
-    """Receives as `receive` does, but raises a failure with status 408 where a body stalls."""
-    ends_at = time.monotonic() + within_seconds
-    is_complete = False
+class _Body:
+    """The body of a request as it comes; one that stalls raises a failure with status 408."""
 
-    async def receive_in_time() -> Any:  # noqa: ANN401 - messages of ASGI
-        nonlocal is_complete
-        if is_complete:
-            return await receive()
-        seconds = min(BODY_PAUSE_SECONDS, ends_at - time.monotonic())
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self._receive = receive
+        self._ends_at = time.monotonic() + _body_seconds(scope["path"])
+        self._is_complete = False
+        self._is_announced = any(
+            name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
+            for name, value in scope["headers"]
+        )
+
+    async def receive(self) -> Any:  # noqa: ANN401 - messages of ASGI
+        """Receives the next part, in time."""
+        if self._is_complete:
+            return await self._receive()
+        seconds = min(BODY_PAUSE_SECONDS, self._ends_at - time.monotonic())
         try:
-            message = await asyncio.wait_for(receive(), max(0.0, seconds))
+            message = await asyncio.wait_for(self._receive(), max(0.0, seconds))
         except TimeoutError as failure:
             raise HTTPException(
                 status_code=REQUEST_TIMEOUT, detail="The body of the request came too slowly."
             ) from failure
-        is_complete = message["type"] != "http.request" or not message.get("more_body", False)
+        more = message["type"] == "http.request" and message.get("more_body", False)
+        self._is_complete = not more
         return message
 
-    return receive_in_time
+    def closing_unless_read(self, send: Send) -> Send:
+        """Sends as `send` does; the answer closes the connection where a body was left unread."""
+
+        async def closing(message: Any) -> None:  # noqa: ANN401 - messages of ASGI
+            if message["type"] == "http.response.start" and self._is_unread():
+                message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
+            await send(message)
+
+        return closing
+
+    def _is_unread(self) -> bool:
+        return self._is_announced and not self._is_complete
 
 
 async def _refuse(path: str, send: Send) -> None:
