@@ -7,7 +7,7 @@ import pytest
 
 from headgate.adapters.postgres.read_models import PostgresReadModels
 from headgate.application.ports import Loaded, WorkloadQuery
-from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, open_queue, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
 
@@ -36,7 +36,8 @@ def test_a_submitted_workload_is_there_with_its_position(admin: Api) -> None:
 def test_an_admitted_workload_that_is_unchanged_is_not_sent_again(
     admin: Api, submitted: Callable[..., dict[str, Any]]
 ) -> None:
-    submitted("unchanged")
+    open_queue(admin, "calm")
+    submitted("unchanged", queue="calm")
     tag = admin.get(f"{HERE}/unchanged").headers["etag"]
     assert admin.get(f"{HERE}/unchanged", If_None_Match=tag).status_code == 304
 
