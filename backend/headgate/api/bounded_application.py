@@ -37,8 +37,8 @@ class BoundedApplication:
     """An application that serves at most so many requests and streams at once.
 
     One more is answered with 503 and Retry-After, except for health checks. A body that comes too
-    slowly ends its request with 408. An answer without a read of the
-    whole body closes the connection and announces it, so that no client reuses it.
+    slowly ends its request with 408. An answer without a read of the whole body closes the
+    connection and announces it, so that no client reuses it.
     """
 
     def __init__(self, app: Application, max_requests: int) -> None:
