@@ -152,6 +152,23 @@ def test_an_evicted_pod_reads_the_order_and_saves_its_work(host: AgentHost, tmp_
     assert '"preemptor":"team-b/urgent"' in (tmp_path / "saved").read_text()
 
 
+def test_progress_is_a_line_and_a_pipe_in_its_place_holds_up_nothing(
+    host: AgentHost, tmp_path: Path
+) -> None:
+    """A file that is about to be written is empty for a moment, and tells nothing."""
+    host.start(plan_of(key_of(), shell("trap '' TERM; echo ready; while :; do sleep 0.02; done")))
+    lines(host, 1)
+    host.signal(key_of(), StopOrder(id="e1", attempt=1))
+    told = directory_of(tmp_path) / "pod" / "progress"
+    os.utime(told, ns=(1, time.time_ns()))
+    assert running(host).progressed_at == 0
+    told.write_text("half saved\n")
+    assert running(host).progress == "half saved"
+    told.unlink()
+    os.mkfifo(told)
+    assert running(host).state == "Running"
+
+
 def test_a_pod_may_ask_for_another_signal_before_its_checkpoint(host: AgentHost) -> None:
     template = shell("trap 'echo saved; exit 7' USR1; echo ready; while :; do sleep 0.02; done")
     template["metadata"] = {"annotations": {"headgate.dev/checkpoint-signal": "USR1"}}

@@ -111,9 +111,11 @@ def _prepare_root(directory: Path, image_root: str) -> None:
 
 
 def read_progress(directory: Path) -> Progress:
-    """Returns what a pod has told of its progress."""
+    """Returns what a pod has told of its progress; what is no regular file tells nothing."""
+    path = directory / files.POD / PROGRESS
     try:
-        descriptor = os.open(directory / files.POD / PROGRESS, os.O_RDONLY | os.O_NOFOLLOW)
+        # A pod may make it a pipe, which must hold up nothing.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return Progress()
     try:
@@ -160,7 +162,11 @@ def with_progress(
     if at_the_order is None or observed.state != "Running":
         return observed
     found = read_progress(directory)
-    if found in (at_the_order, Progress(at=observed.progressed_at, note=observed.progress)):
+    # A file is empty for a moment while its line is written.
+    if not found.note or found in (
+        at_the_order,
+        Progress(at=observed.progressed_at, note=observed.progress),
+    ):
         return observed
     return msgspec.structs.replace(observed, progressed_at=found.at, progress=found.note)
 
