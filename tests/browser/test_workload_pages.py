@@ -96,6 +96,7 @@ def test_submit_page(
     page = screen.page
     screen.open("/submit?template=gang", "Submit")
     forecast = page.get_by_role("region", name="Forecast")
+    page.get_by_label("LocalQueue").select_option(f"{NAMESPACE}/main")
     for label, value in (("CPU per pod", "1"), ("Memory per pod", ""), ("GPUs per pod", "2")):
         page.get_by_label(label).fill(value)
     page.get_by_label("Pods", exact=True).fill("20")

@@ -48,7 +48,6 @@ export function checkQuery(documents: string, isAllowed: boolean) {
     queryFn: ({ signal }): Promise<ApplyResults> =>
       contentOf(api.POST("/v1/apply", { params: { query: { dryRun: "All" } }, body: documents as never, signal, ...asText })),
     enabled: isAllowed && documents.trim() !== "",
-    retry: false,
     gcTime: 0,
   });
 }
@@ -58,7 +57,6 @@ export function previewQuery(documents: string) {
   return queryOptions({
     queryKey: ["objects", "preview", documents],
     queryFn: ({ signal }): Promise<Simulation> => contentOf(api.POST("/v1/simulations", { body: documents as never, signal, ...asText })),
-    retry: false,
     gcTime: 0,
   });
 }

@@ -18,7 +18,6 @@ export function forecastQuery(namespace: string, text: string) {
     enabled: namespace !== "" && text.trim() !== "",
     placeholderData: keepPreviousData,
     staleTime: 5000,
-    retry: false,
   });
 }
 

@@ -29,7 +29,6 @@ export function editSimulationQuery(edit: SpecEdit, workload: WorkloadObject) {
       return { manifest, simulation: await contentOf(api.POST("/v1/simulations", { body, signal })) };
     },
     staleTime: Infinity,
-    retry: false,
   });
 }
 
