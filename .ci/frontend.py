@@ -64,7 +64,7 @@ def describe_api() -> None:
     from headgate.api.app import routes_only  # noqa: PLC0415 - half a second that only this needs
     from headgate.api.openapi import document  # noqa: PLC0415 - same
 
-    described = json.dumps(document(routes_only()), indent=2) + "\n"
+    described = json.dumps(document(routes_only()), indent=1) + "\n"
     (FRONTEND / "openapi.json").write_text(described, encoding="utf-8")
 
 
