@@ -48,8 +48,24 @@ PRIORITIES = ("priority", "value", "maxPriorityThreshold")
 PRIORITY_IS_THE_OUTCOME = ("util_priority", "visibility_storage-TestNewPendingWorkloadPriority")
 """Tests that want a priority, as a number."""
 
+NAMES_OF_THE_BODY = (
+    *("TestDominantResourceShare", "TestIsBorrowingOn", "TestHeads", "TestDeletedFlavors"),
+    *("TestHierarchical", "TestReclaimBeforePriorityPreemption"),
+    *("TestReconcileSyncAdmissionChecks", "TestGetPriorityFromPriorityClass"),
+)
+"""Tests with objects that their body makes, looks up or deletes, by the names it says."""
+
+FIELDS = frozenset(
+    ("spec", "metadata", "status", "template", "kind", "object", "name", "globalDefault", "default")
+)
+"""Keys of objects, which are no names also where an object is called so."""
+
+PREFIX = "r"
+"""What every name gets: their order stays."""
+
 BOOST = "kueue.x-k8s.io/priority-boost"
 _INSTANT = re.compile(r"\b2026-01-(?=\d\dT)")
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)(m|k|)")
 
 
@@ -111,6 +127,59 @@ def _doubled(value: Any) -> Any:
     }
 
 
+def other_names(document: Document) -> None:
+    """Other names for all objects, wherever they are mentioned; names of pod sets stay."""
+    names = _names(document)
+    for part in (document, *document["cases"]):
+        for field in ("shared", "inputs", "want", "derived", "checked", "params"):
+            if isinstance(part.get(field), dict):
+                part[field] = {key: _under(found, names) for key, found in part[field].items()}
+
+
+def _names(document: Document) -> frozenset[str]:
+    """The names of the objects of a file that mean nothing else in it."""
+    found: set[str] = set()
+    meant = set(FIELDS) | {"main", "cpu", "memory"}
+    for each in _mappings([document.get("shared"), *document["cases"]]):
+        metadata = each.get("metadata")
+        if isinstance(metadata, dict):
+            found.add(metadata.get("name", ""))
+            meant.add(metadata.get("namespace", ""))
+        for field in ("podSets", "podSetAssignments"):
+            meant.update(pods["name"] for pods in each.get(field) or () if "name" in pods)
+        for field in ("requests", "limits", "coveredResources"):
+            meant.update(each.get(field) or ())
+    return frozenset(found - meant - {""})
+
+
+def _mappings(value: Any) -> Iterator[Document]:
+    if isinstance(value, dict):
+        yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for each in inner:
+        yield from _mappings(each)
+
+
+def _under(value: Any, names: frozenset[str]) -> Any:
+    """The same with the names of objects replaced, also those of hosts that share a prefix."""
+    if isinstance(value, str):
+        return _NAME.sub(lambda at: PREFIX * (at[0] in names) + at[0], value)
+    if isinstance(value, list):
+        return [_under(each, names) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(value.get("roots"), list):
+        start = value.get("prefix", "")
+        whole = (f"{start}{root}{value.get('suffix', '')}" for root in value["roots"])
+        return (
+            {**value, "prefix": PREFIX + start} if all(each in names for each in whole) else value
+        )
+    return {
+        key if key in FIELDS else _under(key, names): _under(each, names)
+        for key, each in value.items()
+    }
+
+
 def together(document: Document) -> None:
     """All of that at once, but for the amounts."""
     for change in (renamed, reordered, explicit):
@@ -119,7 +188,9 @@ def together(document: Document) -> None:
 
 CHANGES: Mapping[str, Change] = {
     change.__name__: change
-    for change in (renamed, reordered, sparse, explicit, scaled, postponed, prioritized)
+    for change in (
+        *(renamed, reordered, sparse, explicit, scaled, postponed, prioritized, other_names),
+    )
 }
 
 
@@ -154,6 +225,8 @@ def _applies(change: Change, path: Path) -> bool:
         return _can_be_scaled(path)
     if change is postponed:
         return not path.stem.endswith(INSTANTS_OF_THE_BODY)
+    if change is other_names:
+        return path.suffix != ".jsonl" and not path.stem.endswith(NAMES_OF_THE_BODY)
     return change is not prioritized or not path.stem.startswith(PRIORITY_IS_THE_OUTCOME)
 
 
