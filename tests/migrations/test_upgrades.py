@@ -9,19 +9,32 @@ import psycopg
 import pytest
 from alembic import command
 from litestar.testing import TestClient
+from msgspec.structs import replace
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from headgate.adapters.postgres.maintenance import alembic_config, migrate
 from headgate.api.app import app_over, application_services
+from headgate.application.commands.append_unit import rows_of
 from headgate.application.verify import Finding
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
+from headgate.domain.cluster_state import evolve_state
+from headgate.domain.kinds.configured_object import Absent
 from headgate.embedded.servers import EmbeddedPostgres
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api
 from tests.conftest import new_database
+from tests.contracts.history import START
+from tests.contracts.test_workload_pods import STREAM, admitted, told
 from tests.event_log.stored_logs import SCHEMA_REVISION, StoredLog, stored_logs
+
+INLINE = "ReadModelShowsWhatItsStreamFoldsTo"
+WITHOUT_PODS_SCHEDULED = """
+    UPDATE workload SET state = jsonb_set(state::jsonb, '{conditions}', (
+        SELECT jsonb_agg(found) FROM jsonb_array_elements(state::jsonb->'conditions') AS found
+        WHERE found->>'type' <> 'PodsScheduled'))::json
+"""
 
 
 @dataclass(frozen=True)
@@ -148,6 +161,32 @@ def test_its_timelines_are_answered(upgraded: Upgraded) -> None:
         entries = upgraded.api.get(path).json()["entries"]
         assert [[each["position"], each["type"]] for each in entries] == expected, key
         assert all(each["title"] for each in entries), key
+
+
+def test_rows_without_a_condition_that_was_not_folded_then_get_it(empty_url: str) -> None:
+    """Releases before 0021 did not fold PodsScheduled, so that rows of theirs lack it."""
+    migrate(empty_url)
+    platform = open_platform(Settings(database_url=empty_url, broker_url="memory://"))
+    history = admitted("h1")
+    history.add(STREAM, told("started", 0), START + 2)
+    state: Any = Absent()
+    for unit in history.units:
+        (event,) = unit.events
+        state = evolve_state("workload", state, event.event, unit.at)
+        platform.event_log.append([replace(unit, rows=rows_of(STREAM, state))])
+    assert [each.type for each in state.conditions].count("PodsScheduled") == 1
+    verifier = Verifier(platform.event_log, platform.read_models, platform.followers)
+    with psycopg.connect(empty_url) as connection:
+        connection.execute(WITHOUT_PODS_SCHEDULED)
+        connection.execute("UPDATE alembic_version SET version_num = '0020'")
+    before = [each.code for each in verifier.verify(lambda *_: None).findings]
+
+    migrate(empty_url)
+
+    assert INLINE in before
+    found = verifier.verify(lambda *_: None).findings
+    platform.close()
+    assert INLINE not in [each.code for each in found]
 
 
 def _breaks_off(finding: Finding) -> bool:
