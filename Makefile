@@ -58,6 +58,7 @@ bench: $(READY)  ## measure submits, admissions, replay, placements and searches
 	@$(BIN)/python -m tests.bench.engine
 	@$(BIN)/python -m tests.bench.placement
 	@$(BIN)/python -m tests.bench.searching
+	@$(BIN)/python -m tests.bench.scale
 
 .PHONY: simulate
 simulate: $(READY)  ## random days of cluster life on memory adapters; ARGS="--seed 7"

@@ -24,10 +24,11 @@ QUEUES = queue_documents("bench", local="bench", namespace="bench", cpu=100_000_
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The addresses of the API and of the database."""
+    """The addresses of the API and of the database, and the process of `headgate up`."""
 
     port: int
     database_url: str
+    process: int
 
 
 @contextmanager
@@ -35,29 +36,43 @@ def running_installation(directory: Path) -> Iterator[Installation]:
     """Starts an installation with one queue without limits; stops it at the end."""
     directory.chmod(0o755)
     postgres = start_postgres(directory / "postgres")
-    services = Installation(port=free_port(), database_url=postgres.url)
+    try:
+        with running_server(directory, postgres.url) as services:
+            ask(services, "/v1/apply", QUEUES.encode(), "application/yaml")
+            yield services
+    finally:
+        postgres.stop()
+
+
+@contextmanager
+def running_server(
+    directory: Path, database_url: str, start_seconds: float = START_SECONDS
+) -> Iterator[Installation]:
+    """Starts the processes of `headgate up` on a database that runs; stops them at the end."""
+    port = free_port()
     environment = os.environ | {
         "HEADGATE_ADMIN_TOKEN": TOKEN,
-        "HEADGATE_DATABASE_URL": postgres.url,
+        "HEADGATE_DATABASE_URL": database_url,
         "HEADGATE_DIRECTORY": str(directory / "headgate"),
-        "HEADGATE_PORT": str(services.port),
+        "HEADGATE_PORT": str(port),
     }
     with (directory / "up.log").open("wb") as log:
         command = [str(Path(sys.executable).with_name("headgate")), "up"]
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        services = Installation(port=port, database_url=database_url, process=process.pid)
         try:
-            wait_until_ready(services, process, directory / "up.log")
-            ask(services, "/v1/apply", QUEUES.encode(), "application/yaml")
+            wait_until_ready(services, process, directory / "up.log", start_seconds)
             yield services
         finally:
             process.terminate()
             process.wait(STOP_SECONDS)
-            postgres.stop()
 
 
-def wait_until_ready(services: Installation, process: "subprocess.Popen[bytes]", log: Path) -> None:
+def wait_until_ready(
+    services: Installation, process: "subprocess.Popen[bytes]", log: Path, seconds: float
+) -> None:
     """Return when the API is ready; raise with its log if it ends or takes too long."""
-    until = time.monotonic() + START_SECONDS
+    until = time.monotonic() + seconds
     while time.monotonic() < until and process.poll() is None:
         try:
             ask(services, "/readyz")

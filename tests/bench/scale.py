@@ -1,0 +1,210 @@
+"""`python -m tests.bench.scale`: whether a large installation meets its targets, a line for each.
+
+One installation grows to half of the workloads, then to all of them; reads are measured at both
+sizes. Memory is measured without a database, from half of the pending workloads to all of them.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from headgate.bootstrap import Platform
+from tests.bench.installation import Installation, ask, running_server
+from tests.bench.memory import bytes_each
+from tests.bench.partitions import worker_shares
+from tests.bench.population import Population, queue_of
+from tests.bench.reads import (
+    EXPLANATION,
+    LISTS,
+    MAX_RATIO,
+    METRICS,
+    OVERVIEW,
+    READS,
+    START_SECONDS,
+    STUCK,
+    Filled,
+    ReadTimes,
+    filled_database,
+    ratio,
+    read_times,
+    until_at_rest,
+)
+from tests.bench.start import UPGRADES, seconds_to_first_decision, settle
+from tests.bench.storage import storage_each
+from tests.builders.mixes import Mix, a_manifest_of
+
+PARTITIONS = 10
+WORKERS = (1, 2, 4)
+BATCH, BATCHES = 1_000, 3
+FIRST_OF_BATCHES = 3_000_000_000
+"""Numbers of workloads that are submitted over REST begin here, so that no name comes twice."""
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One target: what was measured, what is aimed at, and whether that is met."""
+
+    name: str
+    measured: str
+    aim: str
+    is_met: bool
+
+    def __str__(self) -> str:
+        verdict = "met" if self.is_met else "missed"
+        return f"{self.name:58} {self.measured:>36}   aim {self.aim:12} {verdict}"
+
+
+class Sizes(msgspec.Struct, frozen=True, kw_only=True):
+    """How much is measured: workloads in all, submits over REST, and seconds for each read."""
+
+    pending: int
+    finished: int
+    batch: int = BATCH
+    read_seconds: float = 5.0
+
+
+def main() -> None:
+    """Measures everything and prints a line for each target."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.scale", description=__doc__)
+    parser.add_argument("--pending", type=int, default=100_000)
+    parser.add_argument("--finished", type=int, default=100_000)
+    options = parser.parse_args()
+    began = time.monotonic()
+    targets = []
+    for target in measure(Sizes(pending=options.pending, finished=options.finished)):
+        print(target, flush=True)
+        targets.append(target)
+    print(f"{(time.monotonic() - began) / 60:.1f} minutes on Python {sys.version.split()[0]}")
+    print(summary(targets))
+
+
+def summary(targets: list[Target]) -> str:
+    """Returns how many of the targets are met."""
+    return f"scale: {sum(target.is_met for target in targets)} of {len(targets)} targets met"
+
+
+def measure(sizes: Sizes) -> Iterator[Target]:
+    """Yields each target as soon as it is measured."""
+    yield from _memory(sizes)
+    with filled_database(PARTITIONS) as filled:
+        yield from _installation(filled, sizes)
+
+
+def _memory(sizes: Sizes) -> Iterator[Target]:
+    each = bytes_each("training", "pending", sizes.pending // 2)
+    yield _at_most("worker memory per pending workload", each, 1_200, "B")
+    each = bytes_each("training", "finished", sizes.finished // 2)
+    yield Target(
+        name="memory per finished workload",
+        measured=f"{each:,.0f} B",
+        aim="0 ± 5 B",
+        is_met=abs(each) <= 5,
+    )
+
+
+def _installation(filled: Filled, sizes: Sizes) -> Iterator[Target]:
+    directory, platform, population = filled
+    url = platform.settings.database_url
+    population.add_finished("training", sizes.finished // 2)
+    population.add_pending("training", sizes.pending // 2)
+    with running_server(directory, url, START_SECONDS) as services:
+        half = read_times(services, population, sizes.read_seconds)
+    lives = storage_each(
+        platform, population, "training", sizes.finished - population.finished, is_life=True
+    )
+    submits = storage_each(
+        platform, population, "training", sizes.pending - population.pending, is_life=False
+    )
+    yield _at_most("Postgres per pending submit", submits.total, 1_200, "B")
+    yield _at_most("Postgres per life of five events", lives.total, 2_000, "B")
+    settle(platform)
+    with running_server(directory, url, START_SECONDS) as services:
+        whole = read_times(services, population, sizes.read_seconds)
+        costs = [submit_cost(services, mix, sizes.batch) for mix in ("small", "training")]
+    yield from _reads(half, whole)
+    for mix, cost, most in zip(("small", "training"), costs, (210, 310), strict=True):
+        yield _at_most(f"processor time of a batched submit, {mix}", cost, most, "µs")
+    yield from _starts(platform, population)
+
+
+def _reads(half: dict[str, ReadTimes], whole: dict[str, ReadTimes]) -> Iterator[Target]:
+    slowest = max(LISTS, key=lambda name: whole[name].p95_ms)
+    yield _at_most(f"lists, p95 of the slowest ({slowest})", whole[slowest].p95_ms, 50, "ms")
+    for name, most in ((OVERVIEW, 50), (METRICS, 200), (EXPLANATION, 30), (STUCK, 50)):
+        yield _at_most(f"{name}, p95", whole[name].p95_ms, most, "ms")
+    grown = max(READS, key=lambda name: ratio(half[name], whole[name]))
+    largest = ratio(half[grown], whole[grown])
+    yield Target(
+        name="ratio of each read, all to half",
+        measured=f"{largest:.2f} ({grown})",
+        aim=f"≤ {MAX_RATIO}",
+        is_met=largest <= MAX_RATIO,
+    )
+
+
+def _starts(platform: Platform, population: Population) -> Iterator[Target]:
+    settle(platform)
+    for upgrade in UPGRADES:
+        seconds = seconds_to_first_decision(platform, population, upgrade)
+        name = "with a snapshot" if upgrade == "none" else f"after an upgraded {upgrade}"
+        yield _at_most(f"start to first decision, {name}", seconds, 10, "s")
+    shares = dict(zip(WORKERS, worker_shares(platform, population, WORKERS), strict=True))
+    most = max(WORKERS)
+    yield Target(
+        name=f"share of each of {most} workers",
+        measured=", ".join(f"{each.memory:.0%} / {each.events:.0%}" for each in shares[most][:2]),
+        aim=f"{1 / most:.0%} ± 10 %",
+        is_met=all(each.is_proportional(n) for n in WORKERS for each in shares[n]),
+    )
+
+
+def _at_most(name: str, value: float, most: float, unit: str) -> Target:
+    return Target(
+        name=name, measured=f"{value:,.1f} {unit}", aim=f"≤ {most:,} {unit}", is_met=value <= most
+    )
+
+
+def submit_cost(services: Installation, mix: Mix, batch: int) -> float:
+    """Returns microseconds of processor time of all processes for each submit in batches.
+
+    Counted until the workers have seen all of it; the client is left out.
+    """
+    until_at_rest(services)
+    before = _processor_seconds(services)
+    for number in range(BATCHES):
+        first = FIRST_OF_BATCHES + number * batch
+        items = [a_manifest_of(mix, first + n, queue_of(n, PARTITIONS)) for n in range(batch)]
+        answer = ask(services, "/v1/workloads:batch", msgspec.json.encode({"items": items}))
+        assert isinstance(answer, dict)
+        refused = [result for result in answer["results"] if "error" in result]
+        assert not refused, refused[:3]
+    until_at_rest(services)
+    used = _processor_seconds(services) - before
+    return 1_000_000 * used / (BATCHES * batch)
+
+
+def _processor_seconds(services: Installation) -> float:
+    """Of the processes of `headgate up` and of the database, those that have ended included."""
+    seconds = 0.0
+    for root in (psutil.Process(services.process), psutil.Process(_postmaster(services))):
+        for process in (root, *root.children(recursive=True)):
+            try:
+                seconds += sum(process.cpu_times()[:4])
+            except psutil.NoSuchProcess:
+                continue
+    return seconds
+
+
+def _postmaster(services: Installation) -> int:
+    """The process of the database, which keeps its number beside its data."""
+    socket_directory = services.database_url.partition("host=")[2].partition("&")[0]
+    lock = Path(socket_directory.replace("%2F", "/")) / ".s.PGSQL.5432.lock"
+    return int(lock.read_text().splitlines()[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""`python -m tests.bench.start`: seconds from the start of a worker to its first decision.
+
+With the snapshot that the release before left; after an upgrade that changes a comment of the code
+that folds; and after one that adds a field to the state of workloads. The upgrades are copies of
+the packages with that change, so that nothing is pretended.
+"""
+
+import argparse
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Literal, get_args
+
+import headgate
+from headgate.application.live_state import SnapshotRule
+from headgate.application.run_partition import Scheduler, run_partition, sweep
+from headgate.bootstrap import Platform, open_platform
+from headgate.settings import Settings
+from tests.bench.children import measured, tell
+from tests.bench.population import Population
+from tests.bench.reads import filled_database
+
+Upgrade = Literal["none", "comment", "column"]
+UPGRADES: tuple[Upgrade, ...] = get_args(Upgrade)
+STATE = Path("headgate/domain/workloads/state.py")
+FIELD = "    finished_at: Instant | None = None\n"
+EDITS: dict[Upgrade, str] = {
+    "none": FIELD,
+    "comment": f"    # An upgrade says more about it.\n{FIELD}",
+    "column": f"{FIELD}    column_of_an_upgrade: int = 0\n",
+}
+
+
+def main() -> None:
+    """Fills a log, writes a snapshot, and prints a line for each kind of start."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.start", description=__doc__)
+    parser.add_argument("--pending", type=int, default=20_000)
+    parser.add_argument("--finished", type=int, default=0)
+    parser.add_argument("--child", choices=["settle", "decide"], help=argparse.SUPPRESS)
+    parser.add_argument("--database", help=argparse.SUPPRESS)
+    parser.add_argument("--partition", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child == "settle":
+        _settle(options.database)
+    elif options.child == "decide":
+        _decide(options.database, options.partition)
+    else:
+        _measure(options.pending, options.finished)
+
+
+def _measure(pending: int, finished: int) -> None:
+    with filled_database() as (_, platform, population):
+        population.add_finished("training", finished)
+        population.add_pending("training", pending)
+        settle(platform)
+        for upgrade in UPGRADES:
+            seconds = seconds_to_first_decision(platform, population, upgrade)
+            print(f"start, upgrade: {upgrade:8} {seconds:7.1f} s to the first decision")
+
+
+def settle(platform: Platform) -> int:
+    """Lets a worker decide what there is to decide and write a snapshot; returns its position."""
+    url = platform.settings.database_url
+    told = measured("tests.bench.start", "--child", "settle", "--database", url)
+    return int(told["position"])
+
+
+def seconds_to_first_decision(
+    platform: Platform, population: Population, upgrade: Upgrade
+) -> float:
+    """Returns the time in which a fresh worker admits the only workload that can be admitted."""
+    partition = population.add_to_open_queue()
+    child = ("--child", "decide", "--partition", partition)
+    database = ("--database", platform.settings.database_url)
+    with tempfile.TemporaryDirectory(prefix="headgate-upgrade-") as directory:
+        packages = upgraded(Path(directory), upgrade) if upgrade != "none" else None
+        began = time.monotonic()
+        told = measured("tests.bench.start", *child, *database, packages=packages)
+        seconds = time.monotonic() - began
+    assert told["decisions"] > 0, told
+    assert packages is None or Path(told["package"]).is_relative_to(packages), told
+    return seconds
+
+
+def upgraded(directory: Path, upgrade: Upgrade) -> Path:
+    """Copies the packages into a directory, with the change of an upgrade."""
+    package = Path(headgate.__file__).parent
+    shutil.copytree(package, directory / "headgate", ignore=shutil.ignore_patterns("static"))
+    state = directory / STATE
+    source = state.read_text()
+    assert source.count(FIELD) == 1, "the field at which upgrades are made is gone"
+    state.write_text(source.replace(FIELD, EDITS[upgrade]))
+    return directory
+
+
+def _settle(url: str) -> None:
+    scheduler = _scheduler(url)
+    while sweep(scheduler, frozenset(), lambda: False).has_more:
+        pass
+    scheduler.live.keep_rule = SnapshotRule(events=1)
+    scheduler.live.keep()
+    tell({"position": scheduler.live.cluster_state.position})
+
+
+def _decide(url: str, partition: str) -> None:
+    decisions = 0
+    scheduler = _scheduler(url)
+    while not decisions:
+        decisions = run_partition(scheduler, partition).decisions
+    tell({"decisions": decisions, "package": headgate.__file__})
+
+
+def _scheduler(url: str) -> Scheduler:
+    def fail(partition: str, failure: Exception) -> None:
+        raise RuntimeError(f"{partition} cannot be planned") from failure
+
+    settings = Settings(database_url=url, broker_url="memory://")
+    return open_platform(settings, name="bench worker").scheduler(fail)
+
+
+if __name__ == "__main__":
+    main()
