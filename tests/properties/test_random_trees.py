@@ -10,7 +10,7 @@ from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks, order_entries
-from headgate.domain.scheduling.ordering.pending_queue import EquivalenceClass
+from headgate.domain.scheduling.ordering.pending_places import EquivalenceClass
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import add_usage, available, empty_usage

@@ -10,7 +10,6 @@ from headgate.application.commands.decide import decide_on_state
 from headgate.application.commands.object_commands import command_on_object, object_deletion
 from headgate.application.commands.requests import DecisionContext, StreamCommand
 from headgate.application.commands.workload_commands import command_on_workload
-from headgate.application.cooperative import at_once
 from headgate.application.queries.explanations import (
     QueuePosition,
     fresh_explanation,
@@ -136,7 +135,7 @@ def _standing(cluster_state: ClusterState, key: str, at: Instant) -> PredictedSt
     making_room = cluster_state.rounds.get(workload.round_id or "")
     return PredictedState(
         workload,
-        at_once(position_of(cluster_state, workload)),
+        position_of(cluster_state, workload),
         fresh_explanation(cluster_state, workload, at),
         making_room.victims if making_room else (),
     )

@@ -19,11 +19,7 @@ from headgate.application.queries.pods import (
     failed_pods,
     moved_pods,
 )
-from headgate.application.queries.queue_status import (
-    PendingOrder,
-    pending_order,
-    pending_order_of_tree,
-)
+from headgate.application.queries.queue_status import PendingLine
 from headgate.application.queries.reason_since import evaluation_count, reason_since
 from headgate.application.queries.views import (
     BlockerView,
@@ -185,7 +181,6 @@ async def explanation_view(
     if awaited is not None:
         found = Explanation(dominant=awaited.code, message=awaited, evaluated=False)
     start = await asyncio.to_thread(reason_since, cluster_state.config, workload, found, read)
-    place = await services.reader.while_still(position_of(cluster_state, workload))
     attempts = evaluation_count(past)
     failed = await asyncio.to_thread(failed_pods, workload, past, services.pod_logs)
     phase = phase_of(workload)
@@ -206,7 +201,7 @@ async def explanation_view(
         would_unblock=remedies(found, scope),
         remedies=remedy_views(found, scope),
         edits=edits_of(cluster_state, workload, found),
-        position=place,
+        position=position_of(cluster_state, workload),
         attempts=attempts.count,
         last_attempt=_attempt(attempts.last),
         expected_start=expected_start(cluster_state, workload, found, services.clock.now()),
@@ -344,19 +339,15 @@ def _attempt(last: RecordedEvent | None) -> Attempt | None:
     return Attempt(position=last.position, time=timestamp(last.at), cycle=last.metadata.correlation)
 
 
-def position_of(
-    cluster_state: ClusterState, workload: Workload
-) -> Cooperative[QueuePosition | None]:
+def position_of(cluster_state: ClusterState, workload: Workload) -> QueuePosition | None:
     """Its place in line, if it waits in one."""
-    name = cluster_queue_of(cluster_state.config, workload)
-    line: PendingOrder = pending_order(cluster_state, name)
-    place = line.place(workload.key)
-    if place is None:
+    line = PendingLine(cluster_state, cluster_queue_of(cluster_state.config, workload))
+    found = line.place(workload.key)
+    if found is None:
         return None
-    together = yield from pending_order_of_tree(cluster_state, name)
     return QueuePosition(
-        cluster_queue=place,
-        local_queue=line.place_in_local_queue(cluster_state, workload.key),
-        cohort=together.index(workload.key) + 1,
-        of=len(line.keys),
+        cluster_queue=found.in_cluster_queue + 1,
+        local_queue=found.in_local_queue + 1,
+        cohort=found.in_cohort + 1,
+        of=len(line),
     )

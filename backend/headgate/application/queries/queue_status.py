@@ -1,11 +1,9 @@
 """Queues as they stand: their status, and their pending workloads in scheduling order."""
 
-from collections.abc import Mapping
-from heapq import heapify, heappop, heapreplace
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from headgate.application.cooperative import Cooperative, each
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import (
     Activity,
@@ -15,11 +13,11 @@ from headgate.domain.kinds.queue_activity import (
 )
 from headgate.domain.recorded_event import kind_and_key
 from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
-from headgate.domain.scheduling.ordering.entry_order import WorkloadOrder, workload_order
+from headgate.domain.scheduling.ordering.pending_places import SchedulingOrder
+from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.queueing.local_queue_usage import AMOUNT_SCALE, with_penalties
-from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, effective_spec
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
 from headgate.domain.scheduling.quota.usage import loans_in_tree
@@ -209,27 +207,6 @@ class PendingOrder(msgspec.Struct, frozen=True):
     keys: tuple[str, ...]
     strict: bool = False
 
-    def before(self, key: str) -> tuple[str, ...]:
-        """The workloads before it; none if it is not in the queue."""
-        return self.keys[: self.keys.index(key)] if key in self.keys else ()
-
-    def place(self, key: str) -> int | None:
-        """Its place, from 1."""
-        return self.keys.index(key) + 1 if key in self.keys else None
-
-    def place_in_local_queue(self, cluster_state: ClusterState, key: str) -> int | None:
-        """Its place among those of its LocalQueue, from 1."""
-        workload = cluster_state.workloads.get(key)
-        if workload is None or key not in self.keys:
-            return None
-        mates = [
-            other
-            for other in self.keys
-            if (mate := cluster_state.workloads[other]).namespace == workload.namespace
-            and mate.spec.queue_name == workload.spec.queue_name
-        ]
-        return mates.index(key) + 1
-
 
 def pending_order(cluster_state: ClusterState, cluster_queue: str) -> PendingOrder:
     """Returns the pending workloads of a ClusterQueue in order; none for an absent queue."""
@@ -241,43 +218,71 @@ def pending_order(cluster_state: ClusterState, cluster_queue: str) -> PendingOrd
     return PendingOrder(waiting.in_order(ranks), waiting.strict)
 
 
-def pending_order_of_tree(
-    cluster_state: ClusterState, cluster_queue: str
-) -> Cooperative[tuple[str, ...]]:
-    """The pending workloads of a whole cohort tree, as if their queues were merged.
+class PendingPlace(msgspec.Struct, frozen=True):
+    """A pending workload, and how many are before it in its queues and its cohort tree.
 
-    The head with the highest priority, then age, comes next each time; borrowing levels and shares
-    are known only from an evaluation and do not count.
+    The tree is counted as if its queues were merged: the head with the highest priority, then age,
+    comes next each time; borrowing levels and shares are known only from an evaluation and do not
+    count.
     """
-    partition = cluster_state.partition(
-        cluster_state.partition_index.of_cluster_queue[cluster_queue]
-    )
-    root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
-    names = tuple(partition.cluster_queues)
-    together = [name for name in names if partition.tree.root_of(f"clusterqueue/{name}") == root]
-    lines = yield from each(pending_order(cluster_state, name).keys for name in together)
-    return (yield from _merged(cluster_state, [line for line in lines if line]))
+
+    workload: Workload
+    in_cluster_queue: int
+    in_local_queue: int
+    in_cohort: int
 
 
-def _merged(
-    cluster_state: ClusterState, lines: list[tuple[str, ...]]
-) -> Cooperative[tuple[str, ...]]:
-    def head(number: int, place: int) -> tuple[WorkloadOrder, int, int]:
-        workload = cluster_state.workloads[lines[number][place]]
-        spec = effective_spec(
-            cluster_state.config, cluster_queue_of(cluster_state.config, workload)
+class PendingLine:
+    """The pending workloads of one ClusterQueue as they are read, while nothing is folded.
+
+    A place costs about as much however many workloads are pending.
+    """
+
+    def __init__(self, cluster_state: ClusterState, cluster_queue: str) -> None:
+        self._workloads = cluster_state.workloads
+        key = cluster_state.partition_index.of_cluster_queue.get(cluster_queue)
+        self._queue = PendingQueue(strict=False)
+        self._others: list[SchedulingOrder] = []
+        if key is not None:
+            partition = cluster_state.partition(key)
+            self._queue = partition.pending[cluster_queue]
+            root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
+            self._others = [
+                _order_of(cluster_state, name, queue)
+                for name, queue in partition.pending.items()
+                if name != cluster_queue and partition.tree.root_of(f"clusterqueue/{name}") == root
+            ]
+        self._order = _order_of(cluster_state, cluster_queue, self._queue)
+
+    def __len__(self) -> int:
+        return self._queue.count()
+
+    def place(self, key: str) -> PendingPlace | None:
+        """The places of a workload; None where it does not wait here."""
+        entry = self._queue.entry(key)
+        if entry is None:
+            return None
+        ahead, merged_at = self._order.ahead(entry), self._order.merge_key(entry)
+        return PendingPlace(
+            workload=self._workloads[key],
+            in_cluster_queue=ahead,
+            in_local_queue=self._queue.places().ahead_in_local_queue(entry),
+            in_cohort=ahead + sum(order.merged_before(merged_at) for order in self._others),
         )
-        return workload_order(workload, spec), number, place
 
-    heads = [head(number, 0) for number in range(len(lines))]
-    heapify(heads)
-    merged = []
-    while heads:
-        yield
-        _, number, place = heads[0]
-        merged.append(lines[number][place])
-        if place + 1 < len(lines[number]):
-            heapreplace(heads, head(number, place + 1))
-        else:
-            heappop(heads)
-    return tuple(merged)
+    def keys_from(self, number: int) -> Iterator[str]:
+        """The workloads in scheduling order, from the one with so many before it."""
+        return self._order.keys_from(number)
+
+    def keys_of_local_queue(self, local_queue: str, number: int) -> Iterator[str]:
+        """Those of one LocalQueue in their order, from the one with so many before it."""
+        return self._queue.places().keys_of_local_queue(local_queue, number)
+
+
+def _order_of(
+    cluster_state: ClusterState, cluster_queue: str, queue: PendingQueue
+) -> SchedulingOrder:
+    if not queue.count():
+        return queue.places().order()
+    ranks = local_queue_ranks(cluster_state, cluster_queue, cluster_state.changed_at)
+    return queue.places().order(ranks)

@@ -6,7 +6,9 @@ Pending workloads are listed as Kueue's visibility API lists them, each with its
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
 
 import msgspec
 from msgspec.structs import replace
@@ -15,10 +17,7 @@ from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceSco
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.explanations import ExplanationSummary, explanation_of
-from headgate.application.queries.queue_status import (
-    pending_order,
-    pending_order_of_tree,
-)
+from headgate.application.queries.queue_status import PendingLine, PendingPlace
 from headgate.application.queries.queue_views import (
     PendingListMeta,
     PendingMeta,
@@ -276,13 +275,6 @@ class PendingPageRequest(msgspec.Struct, frozen=True):
     owner: str = ""
 
 
-class _Place(msgspec.Struct, frozen=True):
-    workload: Workload
-    in_cluster_queue: int
-    in_local_queue: int
-    in_cohort: int
-
-
 def pending_in_cluster_queue(
     services: ApplicationServices,
     name: str,
@@ -293,8 +285,9 @@ def pending_in_cluster_queue(
     cluster_state = services.reader.cluster_state
     if name not in cluster_state.config.cluster_queues:
         raise NotFound("ObjectNotFound", kind="ClusterQueue", name=name)
-    places = yield from _places(services, name)
-    return (yield from _summary(services, places, scope, page_request))
+    line = PendingLine(cluster_state, name)
+    chosen = _chosen(cluster_state, line.keys_from, scope, page_request)
+    return (yield from _summary(services, line, chosen, scope))
 
 
 def pending_in_local_queue(
@@ -305,50 +298,44 @@ def pending_in_local_queue(
     queue = cluster_state.config.local_queues.get(key)
     if queue is None:
         raise NotFound("ObjectNotFound", kind="LocalQueue", name=key)
-    places = yield from _places(services, queue.spec.cluster_queue)
-    mine = [place for place in places if place.workload.local_queue_key == key]
-    return (yield from _summary(services, mine, scope, page_request))
+    line = PendingLine(cluster_state, queue.spec.cluster_queue)
+    keys_from = partial(line.keys_of_local_queue, key)
+    chosen = _chosen(cluster_state, keys_from, scope, page_request)
+    return (yield from _summary(services, line, chosen, scope))
 
 
-def _places(services: ApplicationServices, cluster_queue: str) -> Cooperative[list[_Place]]:
-    cluster_state = services.reader.cluster_state
-    seen: dict[str, int] = {}
-    places = []
-    together = yield from pending_order_of_tree(cluster_state, cluster_queue)
-    of_tree = {key: place for place, key in enumerate(together)}
-    for index, key in enumerate(pending_order(cluster_state, cluster_queue).keys):
-        workload = cluster_state.workloads[key]
-        local = workload.local_queue_key
-        places.append(_Place(workload, index, seen.get(local, 0), of_tree[key]))
-        seen[local] = seen.get(local, 0) + 1
-        yield
-    return places
+def _chosen(
+    cluster_state: ClusterState,
+    keys_from: Callable[[int], Iterator[str]],
+    scope: NamespaceScope,
+    page_request: PendingPageRequest,
+) -> Iterator[str]:
+    first, limit = page_request.offset, max(0, page_request.limit)
+    if not page_request.owner:
+        return islice(keys_from(first), limit)
+    # Of an owner, only what the reader may see: a count of others would tell what each submits.
+    found = (
+        key
+        for key in keys_from(0)
+        if owner_of(cluster_state.workloads[key]) == page_request.owner
+        and (scope is None or key.partition("/")[0] in scope)
+    )
+    return islice(found, first, first + limit)
 
 
 def _summary(
-    services: ApplicationServices,
-    places: list[_Place],
-    scope: NamespaceScope,
-    page_request: PendingPageRequest,
+    services: ApplicationServices, line: PendingLine, chosen: Iterable[str], scope: NamespaceScope
 ) -> Cooperative[PendingWorkloadsSummary]:
-    # Of an owner, only what the reader may see: a count of others would tell what each submits.
-    if page_request.owner:
-        places = [
-            place
-            for place in places
-            if owner_of(place.workload) == page_request.owner
-            and (scope is None or place.workload.namespace in scope)
-        ]
-    chosen = places[page_request.offset : page_request.offset + max(0, page_request.limit)]
     position, shared = services.reader.position, SharedReasons()
+    places = (place for key in tuple(chosen) if (place := line.place(key)) is not None)
     return PendingWorkloadsSummary(
         metadata=PendingListMeta(resource_version=str(position)),
-        items=(yield from each(_item(services, place, scope, shared) for place in chosen)),
+        items=(yield from each(_item(services, place, scope, shared) for place in places)),
     )
 
 
 def _item(
-    services: ApplicationServices, place: _Place, scope: NamespaceScope, shared: SharedReasons
+    services: ApplicationServices, place: PendingPlace, scope: NamespaceScope, shared: SharedReasons
 ) -> PendingWorkload:
     workload = place.workload
     is_open = scope is None or workload.namespace in scope

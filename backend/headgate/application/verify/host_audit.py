@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from headgate.application.verify import Findings
-from headgate.application.verify.configuration_audit import ConfigurationAudit
+from headgate.application.verify.quota_audit import ConfigurationAudit
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.values.quantities import Requests

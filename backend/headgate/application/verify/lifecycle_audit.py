@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from headgate.application.verify import Findings
-from headgate.application.verify.configuration_audit import ConfigurationAudit
+from headgate.application.verify.quota_audit import ConfigurationAudit
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import Admission

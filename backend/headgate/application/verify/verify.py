@@ -9,14 +9,13 @@ import msgspec
 from headgate.application.failures import GapInLog
 from headgate.application.ports import EventLog, ReadModels
 from headgate.application.verify import Findings, Verification
-from headgate.application.verify.configuration_audit import ConfigurationAudit
 from headgate.application.verify.host_audit import HostAudit, moved
 from headgate.application.verify.lifecycle_audit import (
     AuditedWorkload,
     LifecycleAudit,
     unexplained,
 )
-from headgate.application.verify.quota_audit import QuotaAudit, SizeAudit
+from headgate.application.verify.quota_audit import ConfigurationAudit, QuotaAudit, SizeAudit
 from headgate.application.verify.read_model_audit import (
     States,
     check_erased,

@@ -18,7 +18,7 @@ from headgate.domain.scheduling.ordering.entry_order import (
     fair_sharing_iterator,
     workload_order,
 )
-from headgate.domain.scheduling.ordering.pending_queue import LocalQueueRank, Ranks, equal_ranks
+from headgate.domain.scheduling.ordering.pending_places import LocalQueueRank, Ranks, equal_ranks
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.queueing.local_queue_usage import AMOUNT_SCALE, with_penalties

@@ -28,7 +28,8 @@ from headgate.domain.scheduling.lifecycle.pods_ready import (
     waiting_for_scheduling,
     waits_for_pods_ready,
 )
-from headgate.domain.scheduling.ordering.pending_queue import PendingQueue, Ranks
+from headgate.domain.scheduling.ordering.pending_places import Ranks
+from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition, UnschedulableKey
 from headgate.domain.scheduling.queueing.queue_checks import (
     check_queues,
@@ -58,11 +59,9 @@ from headgate.domain.workloads.transitions.admission_checks import check_state_o
 class SharedReasons:
     """What the reasons of many workloads at one state and instant share, each found once.
 
-    `places` are the numbers of workloads ahead of each one by ClusterQueue, and `verdicts` those of
-    unschedulable ones, with what is free now, by the verdict's key.
+    `verdicts` are those of unschedulable workloads, with what is free now, by the verdict's key.
     """
 
-    places: dict[str, dict[str, int]] = field(default_factory=dict)
     verdicts: dict[UnschedulableKey, Explanation] = field(default_factory=dict)
 
 
@@ -118,7 +117,7 @@ def _unreserved_reason(
     known = (
         _workload_reason(cluster_state, workload, at)
         or _queue_reason(cluster_state, workload)
-        or _heap_reason(cluster_state, workload, at, shared)
+        or _heap_reason(cluster_state, workload, at)
     )
     if known.is_unschedulable:
         return known
@@ -186,7 +185,7 @@ def _order_reason(
     name = cluster_queue_of(cluster_state.config, workload)
     queue = partition.pending[name]
     if not is_admissible(workload) or workload.key not in queue.in_heap:
-        return _heap_reason(cluster_state, workload, at, SharedReasons())
+        return _heap_reason(cluster_state, workload, at)
     return _behind_strict_fifo_head(
         cluster_state, queue, queue.first(local_queue_ranks(cluster_state, name, at)), workload
     )
@@ -312,9 +311,7 @@ def _queue_reason(cluster_state: ClusterState, workload: Workload) -> Explanatio
     return None if found is None else _unevaluated("Queue", found.message, found.reason)
 
 
-def _heap_reason(
-    cluster_state: ClusterState, workload: Workload, at: Instant, shared: SharedReasons
-) -> Explanation:
+def _heap_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:
     partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
     name = cluster_queue_of(cluster_state.config, workload)
     queue, ranks = partition.pending[name], local_queue_ranks(cluster_state, name, at)
@@ -327,7 +324,7 @@ def _heap_reason(
         _behind_strict_fifo_head(cluster_state, queue, queue.first(ranks), workload)
         or _equivalent_reason(cluster_state, queue, workload)
         or _round_reason(partition)
-        or _unevaluated("Order", _not_evaluated_yet(queue, ranks, workload.key, name, shared))
+        or _unevaluated("Order", _not_evaluated_yet(queue, ranks, workload.key))
     )
 
 
@@ -367,14 +364,10 @@ def _round_reason(partition: Partition) -> Explanation | None:
     return _unevaluated("Round", draining, "RoundDraining", held_by=(preemptor,))
 
 
-def _not_evaluated_yet(
-    queue: PendingQueue, ranks: Ranks, key: str, name: str, shared: SharedReasons
-) -> Message:
-    places = shared.places.get(name)
-    if places is None:
-        places = {each: ahead for ahead, each in enumerate(queue.in_order(ranks))}
-        shared.places[name] = places
-    return message("NotEvaluatedYet", ahead=places[key] or None)
+def _not_evaluated_yet(queue: PendingQueue, ranks: Ranks, key: str) -> Message:
+    return message(
+        "NotEvaluatedYet", ahead=queue.places().order(ranks).ahead(queue.in_heap[key]) or None
+    )
 
 
 def _seconds(until: Instant, at: Instant) -> int:

@@ -10,47 +10,19 @@ goes first, before any priority (trap Q14).
 """
 
 import heapq
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import TypeAlias
 
 import msgspec
 
 from headgate.domain.scheduling.ordering.entry_order import QueueOrder, priority_of
-
-EquivalenceClass: TypeAlias = tuple[object, ...]
-"""Workloads of one ClusterQueue with equal classes fit, or do not fit, alike."""
-
-LocalQueueRank: TypeAlias = tuple[bool, Fraction]
-"""Sorts the LocalQueue that has used less first; LocalQueues without weight sort last."""
-
-Ranks: TypeAlias = Callable[[str], LocalQueueRank]
-"""Returns the present rank of a LocalQueue, which is named `namespace/name`."""
-
-UNUSED_RANK: LocalQueueRank = (False, Fraction(0))
-"""The rank of a LocalQueue that has used nothing."""
-
-
-def equal_ranks(_local_queue: str) -> LocalQueueRank:
-    """Rank all LocalQueues alike, so that the order of workloads alone decides."""
-    return UNUSED_RANK
-
-
-class PendingEntry(msgspec.Struct, frozen=True):
-    """The place of a pending workload in its ClusterQueue.
-
-    A workload that is not `in_heap` keeps its place and is counted but not evaluated.
-    `requeues_on_usage_increase`: it may become admissible where other workloads take capacity, not
-    only where they release some. `local_queue` is empty unless LocalQueues are ranked.
-    """
-
-    order: QueueOrder
-    equivalence_class: EquivalenceClass
-    explained: bool
-    local_queue: str = ""
-    in_heap: bool = True
-    requeues_on_usage_increase: bool = False
+from headgate.domain.scheduling.ordering.pending_places import (
+    EquivalenceClass,
+    PendingEntry,
+    PendingPlaces,
+    Ranks,
+    equal_ranks,
+)
 
 
 class InadmissibleSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,10 +140,17 @@ class PendingQueue:
         self.blocked_by = ""
         self._requeued_on_usage_increase: dict[EquivalenceClass, None] = {}
         self._sorted: tuple[str, ...] | None = None
+        self._places: PendingPlaces | None = None
+
+    def count(self) -> int:
+        """Return the number of pending workloads."""
+        return len(self.in_heap) + len(self.suspended)
 
     def add(self, key: str, entry: PendingEntry) -> None:
         """Add a workload; a class is requeued if the workload goes before the one that failed."""
         self._sorted = None
+        if self._places is not None:
+            self._places.add(entry)
         if not entry.in_heap:
             self.suspended[key] = entry
             return
@@ -187,12 +166,15 @@ class PendingQueue:
 
     def remove(self, key: str) -> None:
         """Remove a workload; its class is requeued if the workload is the one that failed."""
-        if self.suspended.pop(key, None) is not None:
-            self._sorted = None
-        entry = self.in_heap.pop(key, None)
-        if entry is None:
+        known = self.entry(key)
+        if known is None:
             return
         self._sorted = None
+        if self._places is not None:
+            self._places.remove(known)
+        if self.suspended.pop(key, None) is not None:
+            return
+        entry = self.in_heap.pop(key)
         heap = self.heaps[entry.local_queue]
         heap.remove(key, entry.equivalence_class)
         if not heap.groups:
@@ -259,6 +241,12 @@ class PendingQueue:
         # With several LocalQueues the order changes with their usage and is not kept.
         self._sorted = keys if len(ranked) <= 1 else None
         return keys
+
+    def places(self) -> PendingPlaces:
+        """Return the places of all pending workloads, built when they are first read."""
+        if self._places is None:
+            self._places = PendingPlaces((*self.in_heap.values(), *self.suspended.values()))
+        return self._places
 
     def first(self, ranks: Ranks = equal_ranks) -> str | None:
         """Return the first workload in the heaps, inadmissible or not."""

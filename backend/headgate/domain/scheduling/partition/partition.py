@@ -19,14 +19,13 @@ from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.flavors.eligibility import declared_capabilities, flavor_options
 from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
-from headgate.domain.scheduling.ordering.pending_queue import (
+from headgate.domain.scheduling.ordering.pending_places import (
     EquivalenceClass,
-    InadmissibleSnapshot,
     PendingEntry,
-    PendingQueue,
     Ranks,
     equal_ranks,
 )
+from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot, PendingQueue
 from headgate.domain.scheduling.partition.charges import ChargeChange, Charges, is_usage_unchanged
 from headgate.domain.scheduling.partition.eviction_graph import EvictionGraph
 from headgate.domain.scheduling.partition.minimum_runtime import MinimumRuntimeIndex

@@ -5,7 +5,7 @@ import msgspec
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.ordering.entry_order import queue_order
-from headgate.domain.scheduling.ordering.pending_queue import EquivalenceClass, PendingEntry
+from headgate.domain.scheduling.ordering.pending_places import EquivalenceClass, PendingEntry
 from headgate.domain.scheduling.queueing.queue_checks import (
     check_local_queue,
     check_namespace,
@@ -80,6 +80,7 @@ def pending_entry(
         local_queue,
         is_competitor,
         requeues_on_usage_increase(workload, spec),
+        workload.spec.queue_name,
     )
 
 
