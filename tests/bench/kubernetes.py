@@ -2,8 +2,9 @@
 
 The double of the API server, which plays scheduler and kubelets too, runs in this process; the
 executor runs in one of its own, so that its memory is its own. Beside 1,000 running pods, of which
-the output is followed, single pods are admitted one after another. Kubelets take 20 ms of each
-start.
+the output is followed, single pods are admitted one after another: some that end at once, each once
+the one before is gone, and some that run for a few seconds. Kubelets take 20 ms of each start, and
+notice within a second that a container has ended of which the output is followed.
 """
 
 import argparse
@@ -32,6 +33,7 @@ from tests.kubernetes.kubelet import Cluster
 
 NODES = 20
 SINGLE = "single"
+LONG_SECONDS = 2
 
 
 def main() -> None:
@@ -45,6 +47,7 @@ def main() -> None:
         measure(Path(options.executor), options.running, options.admitted)
         return
     with tempfile.TemporaryDirectory() as directory, api_double() as api:
+        api.log_check_seconds = 1.0
         Cluster(api, tuple(f"host-{number}" for number in range(1, NODES + 1)))
         kubeconfig = api.kubeconfig(Path(directory) / "kubeconfig")
         command = [sys.executable, "-m", "tests.bench.kubernetes", "--executor", str(kubeconfig)]
@@ -98,6 +101,7 @@ def measure(kubeconfig: Path, running: int, admitted: int) -> None:
         f"memory: {memory >> 20} MiB, {(memory - before) / running / 1024:.0f} KiB a running pod", 0
     )
     took = [admit(cluster, core, lasting, number) for number in range(admitted)]
+    run_until(cluster, core, lambda: len(cluster.pods.keys()) == running)
     ordered = sorted(took)
     tell(
         f"admitted to started beside {running} running pods: "
@@ -105,8 +109,39 @@ def measure(kubeconfig: Path, running: int, admitted: int) -> None:
         f"p99 {ordered[int(len(ordered) * 0.99)] * 1000:.0f} ms",
         admitted,
     )
+    run_long(cluster, core, lasting, admitted)
+    tell(f"admitted singly, ran for {LONG_SECONDS} to {LONG_SECONDS + 1} s", admitted)
     cluster.close()
     core.close()
+
+
+def run_long(
+    cluster: KubernetesCluster, core: ExecutorCore, lasting: Assignment, admitted: int
+) -> None:
+    """Admits pods that run for a few seconds, one after another, and sees them all gone."""
+    given = [lasting]
+    for number in range(admitted):
+        template = podded(output="a line")
+        template["metadata"]["annotations"]["test/seconds"] = str(LONG_SECONDS + number / admitted)
+        given.append(assigned(template, f"long-{number}", range(1)))
+        core.replace_assignments(core.position + 1, "log-1", given)
+        core.step()
+        time.sleep(0.05)
+    keys = [key_of(uid=f"0193-long-{number}") for number in range(admitted)]
+    uids = {key.uid for key in keys}
+    run_until(cluster, core, lambda: len(ended(core, uids)) == admitted)
+    while not all(cluster.logs(key, "stdout", 0, 100).content for key in keys):
+        time.sleep(0.05)
+    answers = [each for each in core.unanswered(10_000) if each.uid in uids]
+    core.take_answers([RunAnswer(report=each, accepted=True) for each in answers])
+    core.replace_assignments(core.position + 1, "log-1", [lasting])
+    run_until(cluster, core, lambda: len(cluster.pods.keys()) == len(lasting.pod_sets[0].pods))
+
+
+def ended(core: ExecutorCore, uids: set[str]) -> set[str]:
+    """The workloads of which the end was reported."""
+    reports = core.unanswered(10_000)
+    return {each.uid for each in reports if each.uid in uids and each.type == "finished"}
 
 
 def assigned(template: Any, workload: str, indices: range) -> Assignment:

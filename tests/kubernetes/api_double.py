@@ -45,6 +45,8 @@ class ApiDouble:
         self.table = VerdictTable(self._conditions())
         self.requests: Counter[str] = Counter()
         self.overloads = 0
+        self.retry_after = ""
+        self.log_check_seconds = 0.0
         self.webhook_denies = ""
         self.webhook_failures = 0
         self.has_expired_page = False
@@ -162,7 +164,8 @@ class ApiDouble:
         elif request.is_watch and verdict.status == 200:
             await self._send_watch(request, verdict, writer)
         elif verdict.status == 429:
-            await _send(writer, 429, b"Too many requests, please try again later.\n")
+            told = b"Too many requests, please try again later.\n"
+            await _send(writer, 429, told, retry_after=self.retry_after)
         elif verdict.status >= 400:
             message = f"{resource_of(request)} {parts.get('name', '')!r}: {verdict.when}"
             await _send(writer, verdict.status, status_of(verdict.status, verdict.reason, message))
@@ -283,18 +286,27 @@ class ApiDouble:
     async def _send_log(
         self, request: Request, parts: dict[str, str], writer: asyncio.StreamWriter
     ) -> None:
-        """Sends lines of output with their times, and those that come while the pod runs."""
+        """Sends lines of output with their times, and those that come while the pod runs.
+
+        A kubelet looks `log_check_seconds` after the last line, and every so often, whether the
+        container of a stream still runs (pkg/kubelet/kuberuntime/logs: logForceCheckPeriod).
+        """
         key = ("pods", parts["namespace"], parts["name"])
         since = request.query.get("sinceTime", "")
+        follows = request.query.get("follow") == "true"
         await _send_head(writer)
-        sent = 0
+        sent, sent_at = 0, self.loop.time()
         while True:
             lines, is_over = self.outputs(key)
+            if len(lines) > sent:
+                sent_at = self.loop.time()
             for line in lines[sent:]:
                 if line[:19] >= since[:19]:
                     await _send_chunk(writer, line.encode())
             sent = len(lines)
-            if is_over or request.query.get("follow") != "true":
+            if is_over and follows and self.log_check_seconds:
+                await asyncio.sleep((sent_at - self.loop.time()) % self.log_check_seconds)
+            if is_over or not follows:
                 await _send_chunk(writer, b"")
                 return
             await self.store.changed(key)
@@ -446,9 +458,12 @@ async def _read_request(reader: asyncio.StreamReader) -> Request | None:
     return Request(method, target, headers, body)
 
 
-async def _send(writer: asyncio.StreamWriter, code: int, body: Object | bytes) -> None:
+async def _send(
+    writer: asyncio.StreamWriter, code: int, body: Object | bytes, *, retry_after: str = ""
+) -> None:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     head = f"HTTP/1.1 {code} {STATUS_TEXT[code]}\r\nContent-Type: application/json\r\n"
+    head += f"Retry-After: {retry_after}\r\n" if retry_after else ""
     writer.write(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
     await writer.drain()
 

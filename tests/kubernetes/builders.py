@@ -29,6 +29,7 @@ def cluster_of(cluster: Cluster, directory: Path, **settings: Any) -> Kubernetes
         "notice_seconds": 0.05,
         "output_seconds": 5.0,
         "removal_seconds": 0.0,
+        "follow_after_seconds": 0.0,
         "rules": ManifestRules(executor=EXECUTOR),
     }
     access = find_access(str(cluster.api.kubeconfig(directory / "kubeconfig")))

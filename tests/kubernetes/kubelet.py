@@ -1,8 +1,9 @@
 """The scheduler and the kubelets of the double: they bind pods and play their containers.
 
-What a container does stands in annotations of its pod: `test/exit-code`, `test/lasts` (until it is
-stopped, when it reads its eviction file and saves), `test/output`, `test/fault` (an image that is
-missing, an end by the kernel for memory, an eviction by the kubelet).
+What a container does stands in annotations of its pod: `test/exit-code`, `test/seconds`,
+`test/lasts` (until it is stopped, when it reads its eviction file and saves), `test/output`,
+`test/fault` (an image that is missing, an end by the kernel for memory, an eviction by the
+kubelet).
 """
 
 import asyncio
@@ -164,7 +165,7 @@ class Cluster:
             await self._end(key, KILLED, fault)
             return
         if annotations.get("test/lasts") != "true":
-            await asyncio.sleep(START_SECONDS)
+            await asyncio.sleep(float(annotations.get("test/seconds", START_SECONDS)))
             code = int(annotations.get("test/exit-code", "0"))
             await self._end(key, code, "Completed" if code == 0 else "Error")
             return

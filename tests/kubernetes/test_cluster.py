@@ -1,5 +1,6 @@
 """What the Kubernetes executor does beyond the contract of substrates."""
 
+import ssl
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,16 +10,19 @@ import kubernetes_validate  # type: ignore[import-untyped]
 import msgspec
 import pytest
 
-from headgate.adapters.system.clocks_and_randomness import wall_clock
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, wall_clock
 from headgate.cli.operations.findings import kubernetes
 from headgate.domain.values.capabilities import KUBERNETES_CAPABILITIES, required_capabilities
 from headgate.executor.assignments import AssignedPod, Assignment, Order
 from headgate.executor.core import ExecutorCore, RunAnswer
 from headgate.executor.reconcile import RunReport
 from headgate.executor.substrate import CannotStart, RunEnd, SessionPlan
+from headgate.executor.substrates.kubernetes import cluster as kubernetes_cluster
+from headgate.executor.substrates.kubernetes.access import find_access
 from headgate.executor.substrates.kubernetes.cluster import KubernetesCluster
 from headgate.executor.substrates.kubernetes.pod_manifest import FINALIZER, ManifestRules
 from tests.executors.pods import assignment_of, eventually, key_of, output_of, plan_of
+from tests.kubernetes import api_double
 from tests.kubernetes.api_double import ApiDouble
 from tests.kubernetes.builders import EXECUTOR, cluster_of, podded
 from tests.kubernetes.kubelet import Cluster
@@ -163,6 +167,44 @@ def test_a_server_that_is_not_able_now_is_asked_again(
     report = executor.end()
     assert (report.reason, report.exit_code) == ("Completed", 0)
     assert cluster.starts[NAME] == 1
+
+
+def test_an_overloaded_server_is_left_alone_as_long_as_it_asks(
+    api: ApiDouble, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kubernetes_cluster, "RETRY_SECONDS", 0.0)
+    api.overloads, api.retry_after = 1, "1"
+    began = elapsed_seconds()
+    executor.assign(assignment_of(podded()))
+    assert executor.end().reason == "Completed"
+    assert elapsed_seconds() - began >= 1.0
+
+
+def test_a_token_that_is_refused_for_a_while_fails_no_pod(
+    api: ApiDouble, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kubernetes_cluster, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(api_double, "TOKEN", "another")
+    executor.assign(assignment_of(podded()))
+    executor.core.step()
+    assert executor.core.unanswered(9) == []
+    monkeypatch.undo()
+    assert executor.end().reason == "Completed"
+
+
+def test_authorities_without_a_key_identifier_are_trusted_as_by_kubectl(
+    api: ApiDouble, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.13 refuses them by default; those of EKS have none."""
+    strict = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    strict.verify_flags |= ssl.VERIFY_X509_STRICT
+    monkeypatch.setattr(ssl, "create_default_context", lambda **_given: strict)
+    api.kubeconfig(tmp_path / "config")
+    config = (tmp_path / "config").read_text().replace("http:", "https:")
+    (tmp_path / "config").write_text(config)
+    tls = find_access(str(tmp_path / "config")).tls
+    assert not tls.verify_flags & ssl.VERIFY_X509_STRICT
+    assert tls.verify_mode == ssl.CERT_REQUIRED
 
 
 def test_a_pod_that_was_not_created_is_stopped_without_one(

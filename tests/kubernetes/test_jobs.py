@@ -22,6 +22,7 @@ from tests.kubernetes.api_double import ApiDouble
 from tests.kubernetes.builders import EXECUTOR, podded
 from tests.kubernetes.job_controller import JOBSET, JobController, JobSetController
 from tests.kubernetes.kubelet import Cluster
+from tests.kubernetes.object_store import Object
 from tests.kubernetes.test_cluster import Executor
 from tests.manifests.readers import read
 
@@ -173,7 +174,33 @@ def test_a_deleted_job_ends_its_run_and_is_withdrawn(
     executor.until(lambda: bool(executor.reports("finished")))
     (report,) = executor.reports("finished")
     assert report.reason == "Error"
-    assert executor.substrate.jobs.to_withdraw() == ["team-a/train"]
+    withdrawn = executor.substrate.jobs
+    assert withdrawn.to_withdraw() == ["team-a/train"]
+    assert withdrawn.to_withdraw() == ["team-a/train"], "asked for until the server has answered"
+    withdrawn.note_withdrawn("team-a/train")
+    assert withdrawn.to_withdraw() == []
+
+
+def test_pods_of_a_job_tolerate_the_taints_and_select_the_hostname_of_their_node(
+    jobs: JobController, cluster: Cluster, executor: Executor
+) -> None:
+    """The label of a node may differ from its name, and its flavor accepts its taints."""
+    gpu = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+
+    def change(found: Object) -> None:
+        found["metadata"]["labels"]["kubernetes.io/hostname"] = "h2.example.com"
+        found["spec"]["taints"] = [gpu]
+
+    cluster.change_node("host-2", change)
+    own = {"key": "own", "operator": "Exists"}
+    jobs.create("train", template=podded(tolerations=[own]))
+    executor.until(lambda: executor.substrate.nodes()[1].taints != [])
+    executor.assign(admitted(submitted(executor), ("host-2",)))
+    assert executor.end().reason == "Completed"
+    (pod,) = cluster.pods()
+    assert pod["spec"]["nodeName"] == "host-2"
+    assert pod["spec"]["nodeSelector"] == {"kubernetes.io/hostname": "h2.example.com"}
+    assert pod["spec"]["tolerations"] == [own, {**gpu, "operator": "Equal"}]
 
 
 def test_pods_of_a_job_set_run_where_their_global_index_is_placed(

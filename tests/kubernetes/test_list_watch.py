@@ -1,7 +1,11 @@
 """Lists and watches over connections that break, and versions that the server no longer has."""
 
+import asyncio
+import contextlib
 from collections import Counter
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
@@ -10,7 +14,8 @@ from headgate.executor.assignments import AssignedPod, Assignment
 from headgate.executor.core import ExecutorCore, RunAnswer
 from headgate.executor.reconcile import RunReport
 from headgate.executor.substrates.kubernetes import list_watch
-from headgate.executor.substrates.kubernetes.list_watch import Store
+from headgate.executor.substrates.kubernetes.api_server import ApiServer, Refused
+from headgate.executor.substrates.kubernetes.list_watch import Collection, Store
 from tests.executors.pods import assignment_of, eventually, key_of
 from tests.kubernetes.api_double import ApiDouble
 from tests.kubernetes.builders import cluster_of, podded
@@ -136,3 +141,55 @@ def test_an_object_that_the_watch_is_past_is_not_put_back() -> None:
     store.apply("DELETED", msgspec.json.encode(("a", 8)))
     store.put(msgspec.json.encode(("a", 6)))
     assert store.find("a") is None
+
+
+class QuietServer:
+    """Watches of this server end as many seconds after their begin as it is told."""
+
+    retry_at = 0.0
+
+    def __init__(self, clock: list[float], lasts: float, refusal: int = 0) -> None:
+        self._clock, self._lasts, self._refusal = clock, lasts, refusal
+
+    async def get(self, _path: str, _params: dict[str, str]) -> bytes:
+        if self._refusal:
+            raise Refused(self._refusal, "", "")
+        return b'{"metadata":{"resourceVersion":"7"},"items":null}'
+
+    @contextlib.asynccontextmanager
+    async def stream(self, *_asked: object, **_how: object) -> AsyncIterator[AsyncIterator[bytes]]:
+        self._clock[0] += self._lasts
+
+        yield _nothing()
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    lines: list[bytes] = []
+    for line in lines:
+        yield line
+
+
+@pytest.mark.parametrize(
+    ("lasts", "refusal", "pauses"),
+    [(240.0, 0, [0.2, 0.2, 0.2]), (0.0, 0, [0.2, 0.4, 0.8]), (0.0, 404, [300.0, 300.0, 300.0])],
+)
+def test_a_collection_pauses_longer_only_where_its_watches_do_not_last(
+    monkeypatch: pytest.MonkeyPatch, lasts: float, refusal: int, pauses: list[float]
+) -> None:
+    """Where nothing changes a watch ends all the same; a missing operator may come later."""
+    clock, paused = [0.0], []
+
+    async def sleep(seconds: float) -> None:
+        paused.append(seconds)
+        if len(paused) == len(pauses):
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(list_watch, "elapsed_seconds", lambda: clock[0])
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    store: Store[int] = Store(read, lambda: None)
+    server = cast("ApiServer", QuietServer(clock, lasts, refusal))
+    collection = Collection(server, "/apis", store, is_optional=True)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(collection.follow())
+    assert paused == pauses
+    assert store.is_complete.is_set()

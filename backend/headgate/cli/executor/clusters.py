@@ -1,6 +1,5 @@
 """`headgate executor slurm`, `ray` and `kubernetes`: run pods in a cluster."""
 
-import contextlib
 import os
 import sys
 import threading
@@ -40,6 +39,7 @@ from headgate.executor.substrates.slurm.nodes import NodeRules
 RETRY_SECONDS = 2.0
 SUBMISSION_SECONDS = 1.0
 LOOK_SECONDS = 0.2
+NOT_FOUND, SERVER_ERROR = 404, 500
 LOOKS_UNTIL_SAID = 10
 
 Repeated = list[str]
@@ -215,9 +215,17 @@ def submit_jobs(connection: Connection, jobs: AdoptedJobs, stopped: threading.Ev
                 said[job.key] = told
             for workload in jobs.to_withdraw():
                 namespace, _, name = workload.partition("/")
-                with contextlib.suppress(ServerUnreachable, ServerProblem):
-                    path = f"/v1/namespaces/{namespace}/workloads/{name}"
+                path = f"/v1/namespaces/{namespace}/workloads/{name}"
+                try:
                     client.remove(path, reason="its Job was deleted in Kubernetes")
+                except ServerUnreachable:
+                    continue
+                except ServerProblem as failure:
+                    if failure.problem.status >= SERVER_ERROR:
+                        continue
+                    if failure.problem.status != NOT_FOUND:
+                        say(f"{workload} is not withdrawn: {failure}")
+                jobs.note_withdrawn(workload)
 
 
 def _connection(ctx: typer.Context, token_file: Path | None) -> Connection:

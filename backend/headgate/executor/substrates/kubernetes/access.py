@@ -170,7 +170,7 @@ def _of_this_pod(directory: Path, environment: Mapping[str, str]) -> Access:
         raise NoAccess(f"{token} is missing: the pod needs automountServiceAccountToken: true")
     return Access(
         url=f"https://{host}:{port}",
-        tls=ssl.create_default_context(cafile=str(directory / "ca.crt")),
+        tls=_trusting(file=str(directory / "ca.crt")),
         user=UserEntry(token_file=str(token)),
         origin="the service account of this pod",
     )
@@ -228,7 +228,7 @@ def _tls_of(cluster: ClusterEntry, base: Path, user: UserEntry, user_base: Path)
     authority = cluster.certificate_authority
     data = base64.b64decode(cluster.certificate_authority_data).decode() or None
     file = str(base / authority) if authority and not data else None
-    tls = ssl.create_default_context(cafile=file, cadata=data)
+    tls = _trusting(file=file, data=data)
     if cluster.insecure_skip_tls_verify:
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     certificate = _file_of(user.client_certificate_data, user.client_certificate, user_base)
@@ -236,6 +236,17 @@ def _tls_of(cluster: ClusterEntry, base: Path, user: UserEntry, user_base: Path)
     with certificate as certificate_file, key as key_file:
         if certificate_file:
             tls.load_cert_chain(certificate_file, key_file or None)
+    return tls
+
+
+def _trusting(*, file: str | None = None, data: str | None = None) -> ssl.SSLContext:
+    """Returns a context that trusts the authority of a cluster.
+
+    Authorities of clusters often lack a key identifier, as those of EKS do: Python demands one
+    since 3.13, kubectl does not.
+    """
+    tls = ssl.create_default_context(cafile=file, cadata=data)
+    tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return tls
 
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import httpx
 import msgspec
 
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
 from headgate.executor.substrate import Object
 from headgate.executor.substrates.kubernetes.access import Access, NoAccess
 
@@ -21,7 +22,8 @@ MERGE_PATCH = "application/merge-patch+json"
 JSON = "application/json"
 SECONDS_TO_ANSWER = 15.0
 CONFLICT, GONE, TOO_MANY, UNPROCESSABLE, NOT_FOUND = 409, 410, 429, 422, 404
-BAD_REQUEST, SERVER_ERROR = 400, 500
+BAD_REQUEST, UNAUTHORIZED, SERVER_ERROR = 400, 401, 500
+MAX_RETRY_AFTER_SECONDS = 60.0
 PARALLEL_REQUESTS = 16
 
 Answer = TypeVar("Answer")
@@ -65,6 +67,7 @@ class ApiServer:
         self._client = _client(access, auth)
         self._streams = _client(access, auth)
         self._places = asyncio.Semaphore(PARALLEL_REQUESTS)
+        self.retry_at = 0.0
 
     async def get(self, path: str, params: Mapping[str, Any] | None = None) -> bytes:
         """Returns an object or a page of a list."""
@@ -104,6 +107,7 @@ class ApiServer:
             response = await self._streams.send(request, stream=True)
             try:
                 if response.status_code >= BAD_REQUEST:
+                    self._note_retry_after(response)
                     _raise_refusal(response.status_code, await response.aread())
                 yield response.aiter_raw()
             finally:
@@ -139,8 +143,16 @@ class ApiServer:
             except (httpx.TransportError, NoAccess) as failure:
                 raise ServerAway(f"{type(failure).__name__}: {failure}") from failure
         if response.status_code >= BAD_REQUEST:
+            self._note_retry_after(response)
             _raise_refusal(response.status_code, response.content)
         return response.content
+
+    def _note_retry_after(self, response: httpx.Response) -> None:
+        """Notes until when a server that is overloaded wants to be left alone."""
+        told = response.headers.get("Retry-After", "")
+        if told.isdecimal():
+            seconds = min(float(told), MAX_RETRY_AFTER_SECONDS)
+            self.retry_at = max(self.retry_at, elapsed_seconds() + seconds)
 
     def _extensions(self) -> dict[str, Any]:
         name = self._access.server_name
@@ -163,13 +175,16 @@ def _client(access: Access, auth: httpx.Auth | None) -> httpx.AsyncClient:
 
 
 def _raise_refusal(code: int, content: bytes) -> None:
-    """Raises what an answer means; servers and proxies on the way may send no `Status`."""
+    """Raises what an answer means; servers and proxies on the way may send no `Status`.
+
+    A token that is not valid now is the executor's trouble, and no verdict on what it asked for.
+    """
     try:
         status = msgspec.json.decode(content, type=Status)
     except msgspec.DecodeError:
         status = Status(message=content[:200].decode(errors="replace"))
     told = status.message or f"the server answered {code}"
-    if code == TOO_MANY or code >= SERVER_ERROR:
+    if code in {UNAUTHORIZED, TOO_MANY} or code >= SERVER_ERROR:
         raise ServerAway(told)
     raise Refused(code, status.reason, told)
 

@@ -64,7 +64,8 @@ class KubernetesSettings(msgspec.Struct, frozen=True, kw_only=True):
     moment to bring it. Images may fail to be pulled for `start_seconds`; a node that was not ready
     for `lost_seconds` is lost; output has `output_seconds` to come after the end of its pod. What
     was reported is deleted once in `removal_seconds`, many pods in one request. Output of
-    `followed_pods` is streamed, that of others read now and then.
+    `followed_pods` that have run for `follow_after_seconds` is streamed, that of others read now
+    and then; pods that ended before need one request for all of their output.
     """
 
     rules: ManifestRules
@@ -74,8 +75,9 @@ class KubernetesSettings(msgspec.Struct, frozen=True, kw_only=True):
     start_seconds: float = 300.0
     lost_seconds: float = 60.0
     output_seconds: float = 10.0
-    removal_seconds: float = 2.0
+    removal_seconds: float = 10.0
     followed_pods: int = MAX_STREAMS
+    follow_after_seconds: float = 1.0
     nodes_seconds: float = 10.0
 
 
@@ -89,7 +91,11 @@ class KubernetesCluster:
         self._thread = LoopThread()
         self._server = ApiServer(access)
         self._logs = PodLogs(
-            self._server, self._thread, settings.output_seconds, settings.followed_pods
+            self._server,
+            self._thread,
+            seconds_to_come=settings.output_seconds,
+            max_streams=settings.followed_pods,
+            follow_after_seconds=settings.follow_after_seconds,
         )
         self.pods: Store[Pod | OtherPod] = Store(self._convert_pod, self._news.set)
         self._nodes: Store[Node] = Store(_convert_node, self._news.set)
@@ -111,7 +117,7 @@ class KubernetesCluster:
             notice_seconds=settings.notice_seconds,
             removal_seconds=settings.removal_seconds,
         )
-        self.jobs = AdoptedJobs(self._server, self._executor, self._news.set)
+        self.jobs = AdoptedJobs(self._server, self._executor, self._news.set, self._node)
         self._collections += self.jobs.collections
         self._retry_at = 0.0
         self._server_ahead = 0.0
@@ -163,7 +169,7 @@ class KubernetesCluster:
     def flush(self) -> None:
         """Creates pods, carries out orders, and removes what was forgotten, all at once."""
         now = elapsed_seconds()
-        if now < self._retry_at:
+        if now < max(self._retry_at, self._server.retry_at):
             return
         for part in (self._requests, self.jobs):
             if part.is_needed() and not self._thread.call(part.send()):
@@ -343,9 +349,12 @@ class KubernetesCluster:
         return pod_of(
             plan,
             self._settings.rules,
-            self._nodes.find(f"/{plan.node}") if plan.node else None,
-            has_rank_0=not first or self._nodes.find(f"/{first}") is not None,
+            self._node(plan.node),
+            has_rank_0=not first or self._node(first) is not None,
         )
+
+    def _node(self, name: str) -> Node | None:
+        return self._nodes.find(f"/{name}") if name else None
 
 
 def _convert_node(content: bytes) -> tuple[str, str, Node]:

@@ -43,6 +43,7 @@ from headgate.executor.substrates.kubernetes.job_manifests import (
     start_patch,
 )
 from headgate.executor.substrates.kubernetes.list_watch import Collection, Store
+from headgate.executor.substrates.kubernetes.nodes import Node
 from headgate.executor.substrates.kubernetes.objects import (
     Pod,
     end_of,
@@ -55,6 +56,7 @@ from headgate.executor.substrates.kubernetes.pod_manifest import (
     KeptRun,
     group_of,
     kept_run,
+    tolerations_of,
 )
 
 MANAGED = "headgate.dev/managed"
@@ -80,11 +82,21 @@ class JobRun(msgspec.Struct, kw_only=True):
 
 
 class AdoptedJobs:
-    """The Jobs of others that one executor runs; used by one thread but for `to_submit`."""
+    """The Jobs of others that one executor runs; used by one thread but for what is submitted.
 
-    def __init__(self, server: ApiServer, executor: str, on_change: Callable[[], None]) -> None:
+    `find_node` returns a node by its name.
+    """
+
+    def __init__(
+        self,
+        server: ApiServer,
+        executor: str,
+        on_change: Callable[[], None],
+        find_node: Callable[[str], Node | None],
+    ) -> None:
         self._server = server
         self._executor = executor
+        self._find_node = find_node
         self._namespaces: Store[str] = Store(convert_namespace, on_change)
         self._jobs: Store[Job] = Store(lambda content: convert_job("Job", content), on_change)
         self._job_sets: Store[Job] = Store(
@@ -127,10 +139,20 @@ class AdoptedJobs:
             self._submitted[job.key] = job.metadata.uid, workload
 
     def to_withdraw(self) -> list[str]:
-        """Returns the workloads of submitted Jobs that were deleted, once each."""
+        """Returns the workloads of submitted Jobs that were deleted."""
         with self._lock:
-            gone = [key for key in self._submitted if self._find(key) is None]
-            return [self._submitted.pop(key)[1] for key in gone]
+            return [
+                workload
+                for key, (_, workload) in self._submitted.items()
+                if self._find(key) is None
+            ]
+
+    def note_withdrawn(self, workload: str) -> None:
+        """Notes that the server no longer has the workload of a deleted Job."""
+        with self._lock:
+            self._submitted = {
+                key: known for key, known in self._submitted.items() if known[1] != workload
+            }
 
     def start(self, plan: PodPlan) -> bool:
         """Notes a run of a Job's pod; False for a pod of no Job. Raises `CannotStart`."""
@@ -322,8 +344,14 @@ class AdoptedJobs:
         gates = [{"name": gate.name} for gate in pod.spec.scheduling_gates if gate.name != GATE]
         labels = {ATTEMPT_LABEL: group_of(key), RANK_LABEL: run.plan.environment.get("RANK", "0")}
         spec: Object = {"schedulingGates": gates or None}
+        node = self._find_node(run.plan.node)
         if run.plan.node:
-            spec["nodeSelector"] = {HOSTNAME: run.plan.node}
+            hostname = node.hostname if node is not None else run.plan.node
+            spec["nodeSelector"] = {HOSTNAME: hostname}
+        known = pod.spec.tolerations
+        added = [each for each in tolerations_of(node) if each not in known] if node else []
+        if added:  # a merge patch replaces lists, and none of a pod may be taken away
+            spec["tolerations"] = [*known, *added]
         annotations = {RUN: msgspec.json.encode(kept).decode()}
         body = {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
         place = f"{pod.metadata.namespace}/pods/{pod.metadata.name}"

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
 from headgate.executor.substrates.kubernetes.api_server import (
     GONE,
     NOT_FOUND,
@@ -25,6 +26,8 @@ WATCH_SECONDS = 240
 """After this the server ends a watch, which then goes on: a connection that died is noticed."""
 PAGE = 500
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.2, 30.0
+ABSENT_SECONDS = 300.0
+"""How long a collection that the server lacks is not asked for again."""
 
 Kept = TypeVar("Kept")
 
@@ -165,7 +168,7 @@ class Collection(Generic[Kept]):
         """Follows the collection until it is cancelled."""
         pause = FIRST_PAUSE_SECONDS
         while True:
-            before = self._version
+            before, began = self._version, elapsed_seconds()
             try:
                 if not self._version:
                     await self._list()
@@ -177,9 +180,13 @@ class Collection(Generic[Kept]):
                 self._note_refusal(refusal)
                 if refusal.status == GONE and before:
                     continue
-            if self._version != before:
+                if refusal.status == NOT_FOUND and self._is_optional:
+                    await asyncio.sleep(ABSENT_SECONDS)
+                    continue
+            ended_late = elapsed_seconds() - began >= MAX_PAUSE_SECONDS
+            if self._version != before or ended_late:
                 pause = FIRST_PAUSE_SECONDS
-            await asyncio.sleep(pause)
+            await asyncio.sleep(max(pause, self._server.retry_at - elapsed_seconds()))
             pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
     def _note_refusal(self, refusal: Refused) -> None:

@@ -6,6 +6,7 @@ Objects keep only the fields that are read; pods of others shrink to their node 
 import contextlib
 import re
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -109,6 +110,7 @@ class PodSpec(Camel):
     resources: Resources | None = None
     scheduling_gates: list[Gate] = []
     node_selector: dict[str, str] = {}
+    tolerations: list[dict[str, Any]] = []
 
 
 class Waiting(Camel):

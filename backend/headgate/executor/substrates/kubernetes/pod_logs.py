@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncIterator
-from datetime import datetime
 
 import msgspec
 
@@ -23,6 +22,7 @@ from headgate.executor.substrates.kubernetes.api_server import (
     Refused,
     ServerAway,
 )
+from headgate.executor.substrates.kubernetes.objects import instant_of
 
 MAX_KEPT_BYTES = 256 << 10
 MAX_STREAMS = 1_000
@@ -35,13 +35,16 @@ MAX_PAUSE_AT_END_SECONDS = 2.0
 TAKE_SECONDS = 0.05
 WAIT_SECONDS = 1.0
 MAX_TIMESTAMP = 40
+BACKLOG_SECONDS = 0.5
+"""Lines that come sooner after a stream was opened were written before, and tell no time."""
 
 
 class _Output(msgspec.Struct, kw_only=True):
     """Output of one pod from `start` on; `skip` bytes were taken by an earlier process.
 
-    `at` is the time of the last line, and `lines` how many lines of that time have come. `is_over`
-    is set once the pod has ended or is forgotten.
+    `at` is the time of the last line, and `lines` how many lines of that time have come.
+    `clock_lead` is how far the clock of this host is ahead of that of the node, at most, as a line
+    comes after its time. `is_over` is set once the pod has ended or is forgotten.
     """
 
     path: str
@@ -56,16 +59,19 @@ class _Output(msgspec.Struct, kw_only=True):
     ended_at: float | None = None
     finished_at: Instant = 0
     streamed_until: Instant = 0
+    opened_at: float = 0.0
+    clock_lead: Instant | None = None
     is_over: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     @property
     def is_whole(self) -> bool:
         """Whether the stream ended after its container, and so with the last of its output.
 
-        A stream that breaks behind the API server ends as any other. Times of ends are cut to
-        seconds.
+        A stream that breaks behind the API server ends as any other. Times of ends are those of the
+        node, cut to seconds.
         """
-        return 0 < self.finished_at + MICROSECONDS_PER_SECOND <= self.streamed_until
+        until = self.streamed_until - (self.clock_lead or 0)
+        return 0 < self.finished_at + MICROSECONDS_PER_SECOND <= until
 
 
 class PodLogs:
@@ -75,12 +81,15 @@ class PodLogs:
         self,
         server: ApiServer,
         thread: LoopThread,
+        *,
         seconds_to_come: float,
-        max_streams: int = MAX_STREAMS,
+        max_streams: int,
+        follow_after_seconds: float,
     ) -> None:
         self._server = server
         self._thread = thread
         self._seconds_to_come = seconds_to_come
+        self._follow_after_seconds = follow_after_seconds
         self._lock = threading.Condition()
         self._outputs: dict[str, _Output] = {}
         self._streams = asyncio.Semaphore(max_streams)
@@ -137,7 +146,11 @@ class PodLogs:
         return elapsed_seconds() - output.ended_at < self._seconds_to_come
 
     async def _follow(self, output: _Output) -> None:
-        """Reads until the container has ended, and once more then if the stream may have broken."""
+        """Reads until the container has ended, and once more then if the stream may have broken.
+
+        Most pods that end soon are read once, after their end.
+        """
+        await _ends_within(output, self._follow_after_seconds)
         pause = FIRST_PAUSE_SECONDS
         while not output.is_done:
             had_ended = output.ended_at is not None
@@ -159,7 +172,7 @@ class PodLogs:
 
     async def _read(self, output: _Output, *, follows: bool) -> bool:
         """Reads what there is, and what comes where it follows; False where it has to try again."""
-        output.streamed_until = 0
+        output.streamed_until, output.opened_at = 0, elapsed_seconds()
         try:
             async with self._streams if follows else self._reads:
                 await self._read_stream(output, follows=follows)
@@ -193,12 +206,18 @@ class PodLogs:
         if not output.is_line_open:
             stamp, _, text = line.partition(b" ")
             at = stamp.decode(errors="replace")
-            if not _is_time(at):
+            written_at = _instant(at)
+            if written_at is None:
                 at, text = output.at, line
             elif _order(at) < _order(output.at):
                 return seen
             elif at == output.at and seen > 0:
                 return seen - 1
+            if written_at is not None and elapsed_seconds() - output.opened_at > BACKLOG_SECONDS:
+                lead = wall_clock() - written_at
+                output.clock_lead = min(
+                    lead, lead if output.clock_lead is None else output.clock_lead
+                )
             if at != output.at:
                 output.at, output.lines = at, 0
             output.lines += 1
@@ -234,13 +253,13 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, boo
         yield rest, True
 
 
-def _is_time(text: str) -> bool:
+def _instant(text: str) -> Instant | None:
+    """Returns the time of a line; None for what is no time."""
     if not 0 < len(text) <= MAX_TIMESTAMP:
-        return False
+        return None
     with contextlib.suppress(ValueError):
-        datetime.fromisoformat(f"{text[:19]}+00:00")
-        return True
-    return False
+        return instant_of(text)
+    return None
 
 
 def _order(at: str) -> tuple[str, str]:

@@ -132,7 +132,7 @@ def pod_of(plan: PodPlan, rules: ManifestRules, node: Node | None, *, has_rank_0
         hostname = node.hostname if node is not None else plan.node
         spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), HOSTNAME: hostname}
     if node is not None:
-        spec["tolerations"] = [*(spec.get("tolerations") or ()), *_tolerations(node)]
+        spec["tolerations"] = [*(spec.get("tolerations") or ()), *tolerations_of(node)]
     if is_gang(plan):
         spec["hostname"], spec["subdomain"] = f"r{rank}", group_of(plan.key)
     if rules.priority_class and not spec.get("priorityClassName"):
@@ -191,8 +191,8 @@ def _metadata(plan: PodPlan, executor: str, rank: str) -> Object:
     }
 
 
-def _tolerations(node: Node) -> list[Object]:
-    """Tolerates the taints that Headgate has chosen the node in spite of (those of its flavor).
+def tolerations_of(node: Node) -> list[Object]:
+    """Returns tolerations of the taints in spite of which a node was chosen: those of its flavor.
 
     Taints by the state of a node, as a cordon, are its administrators' and tolerated by none.
     """

@@ -6,6 +6,7 @@ and uids say which object is meant.
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -47,6 +48,8 @@ from headgate.executor.substrates.kubernetes.pod_manifest import (
 
 KILL_SECONDS = 1
 """Not 0, after which the server would forget a pod that still runs."""
+REMOVED_AT_ONCE = 200
+"""So many pods are deleted in one request, which a server carries out one after another."""
 ALREADY_EXISTS = "AlreadyExists"
 
 Manifest = Callable[[PodPlan], Object]
@@ -83,7 +86,7 @@ class _Listed(msgspec.Struct):
 
 
 class _Services(msgspec.Struct):
-    items: list[_Listed]
+    items: list[_Listed] | None = None
 
 
 class PodRequests:
@@ -116,7 +119,7 @@ class PodRequests:
         self.stops: dict[str, Stop] = {}
         self.forgotten: dict[str, RunKey] = {}
         self._released: set[str] = set()
-        self._to_empty: set[str] = set()
+        self._to_empty: Counter[str] = Counter()
         self._empty_at = math.inf
 
     def is_needed(self) -> bool:
@@ -283,14 +286,15 @@ class PodRequests:
         return True
 
     def _empty_within(self, namespace: str, seconds: float) -> None:
-        self._to_empty.add(namespace)
-        self._empty_at = min(self._empty_at, elapsed_seconds() + seconds)
+        self._to_empty[namespace] += 1
+        wait = seconds if self._to_empty[namespace] < REMOVED_AT_ONCE else 0.0
+        self._empty_at = min(self._empty_at, elapsed_seconds() + wait)
 
     def _take_namespaces_to_empty(self, now: float) -> list[str]:
         """Returns namespaces with released pods that are due; those released meanwhile are next."""
         if self._empty_at > now:
             return []
-        found, self._to_empty, self._empty_at = sorted(self._to_empty), set(), math.inf
+        found, self._to_empty, self._empty_at = sorted(self._to_empty), Counter(), math.inf
         return found
 
     async def _delete_released(self, namespace: str) -> bool:
@@ -329,7 +333,7 @@ class PodRequests:
             if not self._has_listed_groups:
                 params = {"labelSelector": f"{EXECUTOR_LABEL}={self._executor}"}
                 content = await self._server.get("/api/v1/services", params)
-                for each in msgspec.json.decode(content, type=_Services).items:
+                for each in msgspec.json.decode(content, type=_Services).items or ():
                     group = each.metadata.namespace, each.metadata.name
                     self._groups[group] = HOSTS in each.metadata.labels
                 self._has_listed_groups = True
