@@ -38,7 +38,7 @@ from headgate.adapters.postgres.stores import (
     PostgresStateCache,
     PostgresTokens,
 )
-from headgate.adapters.postgres.tail import PostgresTail
+from headgate.adapters.postgres.tail import PastComparison, PostgresTail
 from headgate.adapters.shared_directory import DirectoryLogStore, DirectoryUploadStore
 from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.log_lines_and_version import configure_log_lines, fold_version
@@ -108,6 +108,7 @@ class Platform:
     settings: Settings
     pool: Pool
     pools: tuple[Pool, ...]
+    past_comparison: PastComparison
     event_log: PostgresEventLog
     read_models: PostgresReadModels
     write_log: PostgresEventLog
@@ -144,9 +145,11 @@ class Platform:
 
     def scheduler(self, report: Report) -> Scheduler:
         """Returns the scheduler of a worker; it calls `report` for quarantined partitions."""
+        live = self.live_state()
+        self.past_comparison.begin(live.compared_point, live.mark_stale)
         return Scheduler(
             partitions=self.partitions,
-            live=self.live_state(),
+            live=live,
             ids=self.ids,
             owner=self.name,
             elapsed=time.monotonic,
@@ -235,6 +238,7 @@ def open_platform(
     """
     configure_log_lines(settings.log_level, settings.log_format)
     limits = limits or AnswerLimits()
+    past_comparison = PastComparison()
 
     def opened(most: int, use: str, seconds: float | None) -> Pool:
         return open_pool(
@@ -243,17 +247,20 @@ def open_platform(
             min_size=0 if use else 1,
             name=f"{name} {use}".rstrip(),
             answer_seconds=seconds,
+            on_connect=past_comparison.compare,
         )
 
     pool = opened(8, "", limits.reads_seconds)
     writes = opened(5, "writes", limits.writes_seconds)
     tokens = opened(2, "tokens", limits.tokens_seconds)
     probes = opened(1, "probe", PROBE_ANSWER_SECONDS)
+    past_comparison.pools = (pool, writes, tokens, probes)
     return Platform(
         name=name,
         settings=settings,
         pool=pool,
-        pools=(pool, writes, tokens, probes),
+        pools=past_comparison.pools,
+        past_comparison=past_comparison,
         event_log=PostgresEventLog(pool),
         read_models=PostgresReadModels(pool),
         write_log=PostgresEventLog(writes),

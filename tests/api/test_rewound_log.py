@@ -1,14 +1,21 @@
 """An API process folds a log anew that has lost events, and decides on nothing lost."""
 
+from dataclasses import replace
+
 import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
+from msgspec import structs
 
-from headgate.bootstrap import Platform
-from tests.api.callers import Api, workload
+from headgate.adapters.postgres.tail import PostgresTail
+from headgate.api.app import app_over, application_services
+from headgate.bootstrap import Platform, open_platform
+from headgate.event_log.chain import PastLost
+from headgate.settings import Settings
+from tests.api.callers import ADMIN_SECRET, Api, workload
 from tests.contracts.adapters import back_up
 from tests.processes.programs import wait_until
-from tests.workers.cluster import NAMESPACE, cluster, record
+from tests.workers.cluster import NAMESPACE, cluster, record, submitted
 
 WORKLOADS = f"/v1/namespaces/{NAMESPACE}/workloads"
 REWINDS = "/v1/events?type=log.rewound"
@@ -51,3 +58,51 @@ def test_it_folds_the_log_anew_and_tells_callers_and_watchers(
     assert admin.post(WORKLOADS, workload("lost", NAMESPACE, queue)).status_code == 201
     frames = [frame.recorded.position for frame in services.hub._frames]  # noqa: SLF001
     assert min(frames, default=read_up_to) > platform.event_log.head() - 4
+
+
+def test_a_new_connection_of_any_pool_tells_of_the_loss(
+    settings: Settings, fresh_database_url: str
+) -> None:
+    """The connection of the tail may live on: here it looks once an hour, and is not notified."""
+    platform = open_platform(structs.replace(settings, database_url=fresh_database_url))
+    tail = PostgresTail(fresh_database_url, poll_seconds=3_600)
+    services = application_services(replace(platform, tail=tail))
+    with TestClient(app_over(services)) as client:
+        record(platform.event_log, *cluster("gpu"))
+        restore = back_up(fresh_database_url, ())
+        record(platform.event_log, submitted("lost", "gpu"))
+        api = Api(client, ADMIN_SECRET)
+        api.caught_up(f"{WORKLOADS}/lost", platform.event_log.head())
+        lost = services.reader.point
+
+        restore()
+        assert services.reader.point == lost
+        (_, *others) = platform.pools
+        others[-1].drain()
+        wait_until(lambda: services.reader.point != lost, "the log is read anew")
+
+        wait_until(lambda: services.reader.ready, "and answered from")
+        assert api.get(f"{WORKLOADS}/lost").status_code == 404
+    platform.close()
+
+
+def test_a_new_connection_lets_a_worker_compare_its_fold(fresh_database_url: str) -> None:
+    settings = Settings(database_url=fresh_database_url, broker_url="memory://")
+    platform = open_platform(settings)
+    live = platform.scheduler(_raise).live
+    record(platform.event_log, *cluster("gpu"))
+    restore = back_up(fresh_database_url, ())
+    record(platform.event_log, submitted("lost", "gpu"))
+    live.catch_up_with_log()
+    assert "team/lost" in live.cluster_state.workloads
+    restore()
+
+    platform.pool.drain()
+
+    with pytest.raises(PastLost):
+        wait_until(lambda: live.cluster_state is None, "the fold is compared")
+    platform.close()
+
+
+def _raise(_: str, failure: Exception) -> None:
+    raise failure

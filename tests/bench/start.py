@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import headgate
-from headgate.application.live_state import SnapshotRule
 from headgate.application.run_partition import Scheduler, run_partition, sweep
+from headgate.application.snapshot_store import SnapshotRule
 from headgate.bootstrap import Platform, open_platform
 from headgate.settings import Settings
 from tests.bench.children import measured, tell

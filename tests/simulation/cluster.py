@@ -10,7 +10,7 @@ from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.commands.append_unit import unit_of
-from headgate.application.live_state import LiveState, SnapshotRule, recover_from_rewind
+from headgate.application.live_state import LiveState, recover_from_rewind
 from headgate.application.ports import Appended, AppendUnit, NewEvent, Unavailable
 from headgate.application.run_partition import (
     Backoff,
@@ -20,6 +20,7 @@ from headgate.application.run_partition import (
     sync_lost_partitions,
 )
 from headgate.application.scheduling_cycles import CycleRecord
+from headgate.application.snapshot_store import SnapshotRule
 from headgate.domain.recorded_event import DomainEvent, EventIgnored, EventMetadata, workload_stream
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.cycle_context import Decision

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.application.live_state import LiveState, SnapshotRule, recover_from_rewind
+from headgate.application.live_state import LiveState, recover_from_rewind
 from headgate.application.ports import Unavailable
 from headgate.application.run_partition import Budget, PartitionRun, idle_seconds
+from headgate.application.snapshot_store import SnapshotRule
 from headgate.domain.workloads.state import is_admitted
 from headgate.event_log.chain import PastLost
 from tests.contracts.adapters import Adapters, in_memory

@@ -329,6 +329,7 @@ LOG = structlog.get_logger()
 def application_services(platform: Platform) -> ApplicationServices:
     """Everything the use cases work with; nothing is read before it is started."""
     reader = LiveReader(platform.live_state(), platform.tail, recover_from_rewind, _exit_process)
+    platform.past_comparison.begin(reader.compared_point, reader.past_lost)
     hub = EventHub(platform.event_log)
     commits = GroupCommit(platform.write_log, _nudging(platform.nudges, reader))
     return ApplicationServices(

@@ -4,7 +4,6 @@ A fold is shared by all its readers and never changed; the next position is reac
 which shares all states. Known are a few folds in memory and those of the state cache.
 """
 
-import gc
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -19,7 +18,12 @@ from headgate.application.cooperative import BoundedExecutor, stop_if_cancelled
 from headgate.application.failures import Archived, GapInLog
 from headgate.application.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.ports import EventLog
-from headgate.application.snapshot_store import Snapshot, SnapshotStore, StateCache
+from headgate.application.snapshot_store import (
+    Snapshot,
+    SnapshotStore,
+    StateCache,
+    without_collection,
+)
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -127,9 +131,7 @@ class HistoricalStates:
         return self._go_on(self._nearest(position), position)
 
     def _go_on(self, cluster_state: ClusterState, position: int) -> ClusterState:
-        # Nothing that is folded can be collected, and walking it takes most of the time of it.
-        gc.disable()
-        try:
+        with without_collection():
             for recorded in self.event_log.read_all(cluster_state.position, up_to=position):
                 stop_if_cancelled()
                 cluster_state.apply(recorded)
@@ -141,8 +143,6 @@ class HistoricalStates:
             # Built here, in the caller's thread, for whoever reads it must not wait for it.
             for _ in cluster_state.build_partitions():
                 stop_if_cancelled()
-        finally:
-            gc.enable()
         return cluster_state
 
     def _nearest(self, position: int) -> ClusterState:

@@ -4,7 +4,6 @@ It is folded anew where the log has lost events, by a restored backup or a failo
 """
 
 import asyncio
-import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,8 +15,11 @@ from headgate.application.failures import GapInLog, ReleaseTooOld
 from headgate.application.ports import AppendUnit, EventLog, NewEvent, Tail, Unavailable
 from headgate.application.snapshot_store import (
     Snapshot,
+    SnapshotRule,
     SnapshotStore,
     StateCache,
+    collect_seldom,
+    without_collection,
 )
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import (
@@ -29,22 +31,6 @@ from headgate.domain.recorded_event import (
 )
 from headgate.domain.scheduling.partition.wakes import ALL_PARTITIONS
 from headgate.event_log.chain import LogBatch, LogPoint, PastLost
-
-COLLECT_AFTER = (5_000, 5, 800)
-"""The thresholds of the garbage collector. By default it runs far more often, and a fold that grows
-is walked again and again: a fifth of the processor time of a submit. Larger generations would be
-walked no more often in all, but for a tenth of a second at a time, during which no other task
-runs.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotRule:
-    """When the live state is written to the state cache: after so many events, or so much later."""
-
-    events: int = 50_000
-    seconds: float = 600.0
-
 
 READ_LIMIT = 2_000
 NEVER_SYNCED = -1
@@ -61,7 +47,7 @@ class LostPast:
 
 @dataclass(slots=True)
 class LiveState:
-    """One Cell for one process. Exactly one thread may use it (ADR 0009).
+    """One Cell for one process. One thread may use it (ADR 0009); any thread may call `mark_stale`.
 
     `fold_version` names the code that folds: a cache written by other code is not read. `elapsed`
     counts seconds; only differences of it mean anything. `observer` names the process. `lost` is
@@ -99,6 +85,10 @@ class LiveState:
     def mark_stale(self) -> None:
         """The log may be another one than before: compare before the fold is used again."""
         self._is_stale = True
+
+    def compared_point(self) -> LogPoint | None:
+        """The point to compare new connections with; None while the fold is to be compared."""
+        return None if self._is_stale else self._point
 
     @property
     def point(self) -> LogPoint:
@@ -146,16 +136,14 @@ class LiveState:
     def keep(self) -> bool:
         """Writes the fold to the state cache if the rule says so; returns whether it did."""
         cluster_state = self._state
-        if cluster_state is None or not self._is_due_to_keep(cluster_state.position):
+        if cluster_state is None:
+            return False
+        grown = cluster_state.position - self._kept_position
+        if not self.keep_rule.is_due(events=grown, seconds=self.elapsed() - self._kept_at):
             return False
         self._keeper.put(Snapshot(cluster_state, self.point), self.fold_version)
-        self._remember_kept(cluster_state.position)
+        self._kept_position, self._kept_at = cluster_state.position, self.elapsed()
         return True
-
-    def _is_due_to_keep(self, position: int) -> bool:
-        grown = position - self._kept_position
-        waited = self.elapsed() - self._kept_at
-        return grown >= self.keep_rule.events or (grown > 0 and waited >= self.keep_rule.seconds)
 
     def _verify(self) -> None:
         point = self._point
@@ -164,35 +152,17 @@ class LiveState:
         self._is_stale = False
 
     def _begin(self) -> None:
-        # Nothing that is loaded here can be collected, and walking it over and over takes most
-        # of the time of loading; frozen, it is never walked again.
-        gc.disable()
-        try:
-            snapshot = self._keeper.newest(self.fold_version, at_most=self.event_log.head())
-            cluster_state, point = snapshot or (ClusterState(), self._start())
+        with without_collection():
+            cluster_state, point = self._keeper.first(self.fold_version)
             kept_position = cluster_state.position
             while (batch := self.event_log.read_on(point, limit=READ_LIMIT)).events:
                 for recorded in batch.events:
                     cluster_state.apply(recorded)
                 point = batch.point
-        finally:
-            gc.enable()
         self._state, self._point = cluster_state, point
         self._is_stale = False
-        self._remember_kept(kept_position)
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*COLLECT_AFTER)
-
-    def _start(self) -> LogPoint:
-        start = self.event_log.point_at(0)
-        if start is None:
-            raise GapInLog("the chain of the log does not begin at its first position")
-        return start
-
-    def _remember_kept(self, position: int) -> None:
-        self._kept_position = position
-        self._kept_at = self.elapsed()
+        self._kept_position, self._kept_at = kept_position, self.elapsed()
+        collect_seldom()
 
 
 LOG = structlog.get_logger()
@@ -227,6 +197,7 @@ class LiveReader:
         self._rewind_listeners: list[Callable[[], None]] = []
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._following: asyncio.Task[None] | None = None
+        self._reading: asyncio.Timeout | None = None
         self._still = asyncio.Lock()
         self.ready = False
         self.too_old: ReleaseTooOld | None = None
@@ -255,9 +226,20 @@ class LiveReader:
 
     async def stop(self) -> None:
         """Stop following."""
+        self.ready = False
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
+
+    def compared_point(self) -> LogPoint | None:
+        """The point to compare new connections with; None while the log is read anew."""
+        return self.point if self.ready else None
+
+    def past_lost(self) -> None:
+        """A connection has found that the log lost what was read; may be called in any thread."""
+        self.ready = False
+        if self._following is not None:
+            self._following.get_loop().call_soon_threadsafe(self._compare_again)
 
     async def reached(self, position: int, *, within_seconds: float) -> bool:
         """Whether everything up to `position` has been seen, waiting a while for it."""
@@ -304,14 +286,36 @@ class LiveReader:
                     await self._load()
                     for listener in self._rewind_listeners:
                         listener()
-                async for batch in self._tail.follow(self._live.point):
-                    async with self._still:
-                        self._fold(batch)
+                await self._follow_tail()
             except PastLost:
                 await self._replace()
             except ReleaseTooOld as failure:
                 self._live.mark_stale()
                 self._wait_for_upgrade(failure)
+            except Unavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _follow_tail(self) -> None:
+        """Returns where a connection has told of a loss; the next call compares before it reads."""
+        point = await asyncio.to_thread(lambda: self._live.point)
+        self.ready = True
+        try:
+            async with asyncio.timeout(None) as self._reading:
+                async for batch in self._tail.follow(point):
+                    async with self._still:
+                        self._fold(batch)
+        except TimeoutError:
+            self._live.mark_stale()
+        finally:
+            self._reading = None
+
+    def _compare_again(self) -> None:
+        """Ends what is being read from the tail, so that the fold is compared before more is."""
+        reading, self._reading = self._reading, None
+        if reading is None:
+            self._live.mark_stale()
+        else:
+            reading.reschedule(asyncio.get_running_loop().time())
 
     async def _replace(self) -> None:
         """Replaces a fold of events that the log has lost; nothing is answered meanwhile."""

@@ -1,6 +1,6 @@
 """Connections to the database: pools that recover, and outages under one name."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from select import POLLIN, poll
 from typing import Any, TypeVar
@@ -95,31 +95,34 @@ def connection_options(url: str, name: str = "headgate") -> dict[str, Any]:
     }
 
 
-def open_pool(
+def open_pool(  # noqa: PLR0913 - what a pool is
     url: str,
     *,
     most: int = 8,
     name: str = "headgate",
     answer_seconds: float | None = None,
     min_size: int = 1,
+    on_connect: Callable[[Connection], None] = lambda _: None,
 ) -> Pool:
     """Connections that commit each statement individually; broken ones are replaced on the way out.
 
     `name` is the application name that the database shows for them. A statement that the server
     has not answered after `answer_seconds` ends its connection; None waits for ever. A connection
     that cannot be made is given up after `POOL_TIMEOUT_SECONDS` and tried again by the next use:
-    the growing pauses of the pool would go on long after an outage.
+    the growing pauses of the pool would go on long after an outage. `on_connect` is called with
+    each new connection, in a thread of the pool, before anything else uses it.
     """
 
-    def limit(connection: Connection) -> None:
+    def configure(connection: Connection) -> None:
         assert isinstance(connection, LimitedConnection)
         connection.answer_seconds = answer_seconds
+        on_connect(connection)
 
     return ConnectionPool(
         url,
         connection_class=LimitedConnection,
         kwargs=connection_options(url, name),
-        configure=limit,
+        configure=configure,
         min_size=min_size,
         max_size=most,
         timeout=POOL_TIMEOUT_SECONDS if answer_seconds is None else min(answer_seconds, 5.0),

@@ -1,18 +1,23 @@
-"""Follows the log as it grows: a notification says look, and a slow poll stands behind it."""
+"""Follows the log as it grows: a notification says look, and a slow poll stands behind it.
+
+What a process has read is compared with the log at each look, and on each new connection.
+"""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any
 
 import psycopg
 
 from headgate.adapters.postgres.connections import (
+    Connection,
     LimitedAsyncConnection,
+    Pool,
     connection_options,
     is_outage,
 )
-from headgate.adapters.postgres.event_log import COLUMNS, NEXT_POINT, gapless, next_point
+from headgate.adapters.postgres.event_log import COLUMNS, NEXT_POINT, gapless, next_point, point_at
 from headgate.event_log.chain import LogBatch, LogPoint
 
 CHANNEL = "headgate_log"
@@ -88,3 +93,33 @@ async def _more(
         await asyncio.sleep(BUSY_SECONDS)
     async for _ in connection.notifies(timeout=seconds, stop_after=1):
         return
+
+
+class PastComparison:
+    """Compares what a process has read with the log, on each new connection of its pools.
+
+    A connection that is made anew may lead to a promoted standby or a restored backup. Where that
+    has another past, the other connections of the pools are replaced, as they may lead elsewhere.
+    """
+
+    def __init__(self) -> None:
+        self.pools: tuple[Pool, ...] = ()
+        self._point: Callable[[], LogPoint | None] = lambda: None
+        self._lost: Callable[[], None] = lambda: None
+
+    def begin(self, point: Callable[[], LogPoint | None], lost: Callable[[], None]) -> None:
+        """Compares from now on; both are called in threads of the pools.
+
+        `point` gives the point that the process has read up to, None while it is read anew;
+        `lost` is told that the log does not have it.
+        """
+        self._point, self._lost = point, lost
+
+    def compare(self, connection: Connection) -> None:
+        """Tells `lost` and replaces all connections if the log does not have the point."""
+        point = self._point()
+        if point is None or point_at(connection, point.position) == point:
+            return
+        self._lost()
+        for pool in self.pools:
+            pool.drain()
