@@ -16,7 +16,7 @@ from headgate.executor.substrates.agent.pod_template import HONOURED as AGENT
 from headgate.executor.substrates.kubernetes.cluster import HONOURED as KUBERNETES
 from headgate.executor.substrates.ray.cluster import HONOURED as RAY
 from headgate.executor.substrates.slurm.cluster import HONOURED as SLURM
-from tests.api.callers import KUEUE, Api, flavor, local_queue
+from tests.api.callers import KUEUE, Api, flavor, local_queue, workload
 
 HOST = "kubernetes.io/hostname"
 RACK = "topology-rack"
@@ -60,7 +60,7 @@ class Process:
 def _queues(admin: Api) -> None:
     levels = {"levels": [{"nodeLabel": RACK}, {"nodeLabel": HOST}]}
     admin.post("/v1/topologies", a_kueue_object("Topology", "racks", levels))
-    for pool in ("lost", "waits", "plain"):
+    for pool in ("lost", "waits", "plain", "adopts"):
         pools = flavor(pool, topologyName="racks", nodeLabels={"pool": pool})
         admin.post("/v1/resourceflavors", pools)
         quota = {"name": pool, "resources": [{"name": "cpu", "nominalQuota": "9"}]}
@@ -403,6 +403,90 @@ def test_orphans_are_decided_on_and_take_their_room_on_nodes(
     assert used == [{"cpu": "3", "pods": "1"}] * 2 + [{}]
     process.api.put(f"{process.path}/orphans", {"orphans": []}, **process.headers)
     assert admin.get("/v1/orphans").json()["items"] == []
+
+
+def adopt(api: Api, *names: str) -> list[dict[str, Any]]:
+    """The result of each workload that is to take its orphaned pods over."""
+    items = [workload(name, queue="adopts") for name in names]
+    answer = api.post("/v1/apply?import=Orphans", {"kind": "List", "items": items})
+    return list(answer.json().get("results", ())) or [answer.json()]
+
+
+def orphans_of(name: str, uid: str, **fields: Any) -> list[dict[str, Any]]:
+    """Both pods of a workload, in its attempt 3."""
+    known = {"workload": f"team-a/{name}", "uid": uid, "podSet": "main", "attempt": 3, **fields}
+    return [
+        {"id": f"{name}-{index}", "index": index, "node": "adopts-1", **known} for index in (0, 1)
+    ]
+
+
+def test_orphaned_pods_are_adopted_as_the_attempt_that_they_are(
+    admin: Api, callers: dict[str, Api], claim: Callable[..., Process]
+) -> None:
+    process = claim("adopts")
+    process.register(a_node("adopts-1", "adopts"))
+    made = admin.post("/v1/namespaces/team-a/workloads", workload("known", queue="adopts"))
+    present = made.json()["metadata"]["uid"]
+    orphans = [*orphans_of("known", present), *orphans_of("lost", "of-another-log")]
+    process.api.put(f"{process.path}/orphans", {"orphans": orphans}, **process.headers)
+    (refused,) = adopt(callers["submitter"], "lost")
+    assert refused["problem"]["status"] == 403
+    found = adopt(admin, "known", "lost")
+    assert [each["outcome"] for each in found] == ["changed", "created"]
+    assert [each["outcome"] for each in adopt(admin, "known", "lost")] == ["unchanged"] * 2
+    uids = {"known": present, "lost": "of-another-log"}
+    items = {each["workload"]: each for each in process.get("assignments").json()["items"]}
+    for name, uid in uids.items():
+        shown = admin.get(f"/v1/namespaces/team-a/workloads/{name}").json()
+        assert (shown["metadata"]["uid"], shown["status"]["phase"]) == (uid, "Running")
+        (given,) = shown["status"]["admission"]["podSetAssignments"]
+        assert given["resourceUsage"] == {"cpu": "2"}
+        item = items[f"team-a/{name}"]
+        assert (item["uid"], item["attempt"]) == (uid, 3)
+        expected = [(0, 1, "adopts-1", True), (1, 1, "adopts-1", True)]
+        pods = item["podSets"][0]["pods"]
+        assert [(p["index"], p["run"], p["node"], p["started"]) for p in pods] == expected
+    ended = {"workload": "team-a/lost", "uid": "of-another-log", "attempt": 3, "podSet": "main"}
+    reports = [
+        {**ended, "index": index, "run": 1, "type": "finished", "exitCode": 0} for index in (0, 1)
+    ]
+    answered = process.post("reports", {"reports": reports}).json()
+    assert [each["accepted"] for each in answered["outcomes"]] == [True, True]
+    after = admin.get("/v1/namespaces/team-a/workloads/lost").json()
+    assert after["status"]["phase"] == "Succeeded"
+
+
+def test_orphaned_pods_that_no_attempt_explains_are_not_adopted(
+    admin: Api, claim: Callable[..., Process]
+) -> None:
+    process = claim("refuses", nodeSelector={"pool": "adopts", "kind": "refuses"})
+    other = admin.post("/v1/namespaces/team-a/workloads", workload("other", queue="adopts"))
+    assert other.status_code == 201
+    first, second = orphans_of("half", "u1")
+    orphans = [
+        first,
+        *orphans_of("moved", "u2", run=2),
+        *orphans_of("nameless", ""),
+        *orphans_of("other", "u4"),
+        *orphans_of("elsewhere", "u5"),
+        *orphans_of("killed", "u6"),
+    ]
+    process.api.put(f"{process.path}/orphans", {"orphans": orphans}, **process.headers)
+    killed = {"pods": ["killed-0", "killed-1"], "decision": "Kill"}
+    assert admin.post(f"{process.path}/orphans/decisions", killed).status_code == 200
+    names = ("half", "moved", "nameless", "other", "elsewhere", "killed", "nothing")
+    problems = [each["problem"] for each in adopt(admin, *names)]
+    codes = [(each.get("errors") or [each])[0]["code"] for each in problems]
+    assert second not in orphans
+    assert codes == [
+        "OrphansAreNotAllPods",
+        "OrphansWereMoved",
+        "OrphansWithoutUid",
+        "OrphansOfOtherWorkload",
+        "OrphansOfNoFlavor",
+        "WorkloadHasNoOrphans",
+        "WorkloadHasNoOrphans",
+    ]
 
 
 def used_by_others(admin: Api, node: str) -> Any:

@@ -40,6 +40,7 @@ MAY_BE_IGNORED = {
     "workload": {"needs", "readable_since"},
     "workload.deactivated": set[str](),
     "workload.scaled_down": set[str](),
+    "workload.imported": set[str](),
     # Without workload_timeouts, which is declared, the maximum has no effect.
     "cluster_queue": {"max_timeout_on_workload_seconds"},
     "executor": {"orphans", "readable_since"},

@@ -28,6 +28,7 @@ from headgate.executor.core import LogMark
 from headgate.executor.reconcile import report_of
 from headgate.executor.substrate import RunKey
 from tests.cli.conftest import application, client, connection
+from tests.cli.test_replay_and_verify import assert_verified
 from tests.executors.agent_process import HEADGATE, WAIT_SECONDS, AgentProcess
 from tests.executors.agents import (
     WORKLOADS,
@@ -148,6 +149,40 @@ def test_a_pod_that_the_log_does_not_know_runs_until_it_is_killed_by_decision(
     assert headgate(connection, "orphans", "kill", orphan["id"]).exit_code == 0
     eventually(lambda: not orphans_of(connection) and not (agent.runs() or agent.pids()), agent)
     assert used_by_others(client) == {}
+
+
+def test_a_workload_that_adopts_its_orphaned_pod_goes_on_to_its_end(
+    connection: Connection,
+    client: HeadgateClient,
+    agent: AgentProcess,
+    tmp_path: Path,
+    database_url: str,
+) -> None:
+    waits = f"while ! [ -e {tmp_path}/go ]; do sleep 0.05; done"
+    submit(connection, "adopted", f"echo x >> {tmp_path}/starts; {waits}; echo done; exit 7")
+    eventually((tmp_path / "starts").exists, agent)
+    agent.end(signal.SIGKILL)
+    written = client.read(f"{WORKLOADS}/adopted")
+    remove(connection, client, "adopted")
+    assert headgate(connection, "delete", "workload", "adopted", "--yes").exit_code == 0
+    forget_known_point(agent)
+    agent.start()
+    eventually(lambda: orphans_of(connection), agent)
+    manifest = tmp_path / "adopted.json"
+    metadata = {"name": "adopted", "namespace": "default"}
+    manifest.write_bytes(msgspec.json.encode({**written, "metadata": metadata, "status": {}}))
+    told = headgate(connection, "orphans", "adopt", "-f", str(manifest))
+    assert told.stdout == "workload/default/adopted adopted\n", told.output
+    assert phase(client, "adopted") == "Running"
+    assert client.read(f"{WORKLOADS}/adopted")["metadata"]["uid"] == written["metadata"]["uid"]
+    eventually(lambda: not orphans_of(connection) and not used_by_others(client), agent)
+    (tmp_path / "go").touch()
+    eventually(lambda: phase(client, "adopted") == "Failed", agent)
+    (pod,) = finished_pods(client, "adopted")
+    assert (pod["exit_code"], pod["run"]) == (7, 1)
+    assert (tmp_path / "starts").read_text() == "x\n"
+    eventually(lambda: output_of(connection, "adopted") == "done\n", agent)
+    assert_verified(database_url)
 
 
 def remove(connection: Connection, client: HeadgateClient, name: str) -> None:

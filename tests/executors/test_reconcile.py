@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -333,4 +334,24 @@ def test_an_orphan_that_the_log_assigns_is_adopted(host: AgentHost, tmp_path: Pa
     core.step()
     assert host.observe()[key_of().name].state != "Starting"
     ended(host, key_of())
+    core.close()
+
+
+def test_an_orphan_that_a_workload_adopts_is_its_run(host: AgentHost, tmp_path: Path) -> None:
+    """Given an orphan, when a change assigns it, its reports go on and nothing starts again."""
+    core = core_of(host, tmp_path)
+    core.replace_assignments(9, LOG, [assignment_of(TEMPLATE)])
+    reports_of(core, host, "ready")
+    core.replace_assignments(4, "log-2", [])
+    assert core.orphans == {key_of().name}
+    (pod_set,) = assignment_of(TEMPLATE).pod_sets
+    (pod,) = pod_set.pods
+    running = msgspec.structs.replace(pod, started=True)
+    adopted = msgspec.structs.replace(pod_set, pods=(running,))
+    core.apply_assignment(6, msgspec.structs.replace(assignment_of(TEMPLATE), pod_sets=(adopted,)))
+    assert core.orphans == frozenset()
+    core.step()
+    host.kill(key_of())
+    (stopped,) = reports_of(core, host, "stopped")
+    assert (stopped.key, stopped.signal) == (key_of(), signal.SIGKILL)
     core.close()

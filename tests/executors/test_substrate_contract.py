@@ -516,7 +516,8 @@ def test_orphans_use_their_node_until_they_have_been_killed_by_decision(
     cores.until(lambda: used <= use_by_others(world, cores.core.orphaned_runs()).items())
     (told,) = orphan_objects([orphan])
     assert (told["workload"], told["podSet"], told["index"]) == ("team-a/train", "main", 0)
-    assert key_of().uid not in str(told)
+    assert told["uid"] == key_of().uid
+    assert key_of().uid not in str(told["id"])
     cores.core.kill_orphans([str(told["id"])])
     cores.kill()
     cores.assign(log_id="another", position=10)

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from litestar import Controller, post
 from litestar.params import QueryParameter, RawBody
+from msgspec.structs import replace
 
 from headgate.api.answers import Answer, CommandOptions, answer_command, command_request, response
 from headgate.api.bodies import EXAMPLE_WORKLOAD, Position, Problem, Schema, request_documents
@@ -30,9 +31,10 @@ from headgate.domain.rejection import InvalidRequest
 from headgate.messages.rendering import IsVisible
 
 Imports = Annotated[
-    Literal["Kueue"] | None,
+    Literal["Kueue", "Orphans"] | None,
     QueryParameter(
-        name="import", description="Take Workloads over with their status, as this manager wrote it"
+        name="import",
+        description="Take Workloads over: with the status that Kueue wrote, or with orphaned pods",
     ),
 ]
 
@@ -91,6 +93,9 @@ class Apply(Controller):
         With `import=Kueue` Workloads are taken over with the admission, the checks and the creation
         time that their status says, whatever quota and hosts there are: they run on. That takes the
         role `admin`; a workload that was taken over before stays as it is by now.
+
+        With `import=Orphans` they are taken over where their orphaned pods run, in the attempt of
+        these and with its uid; a workload that the log still has keeps its spec.
         """
         if dry_run == "Admission":
             if imports is not None:
@@ -99,15 +104,20 @@ class Apply(Controller):
         options = CommandOptions(
             reason=reason, key=idempotency_key, is_dry_run=bool(dry_run), tells_failures=True
         )
-        return await apply(request, body, options, imports=imports is not None)
+        return await apply(request, body, options, imports)
 
 
 async def apply(
-    request: Caller, body: bytes, options: CommandOptions, *, imports: bool = False
+    request: Caller,
+    body: bytes,
+    options: CommandOptions,
+    imports: Literal["Kueue", "Orphans"] | None = None,
 ) -> Answer:
-    """Apply every document of a body; with `imports`, workloads with their status in Kueue."""
-    found = await parsed(request, body, imports=imports)
+    """Apply every document of a body; with `imports`, workloads as they run already."""
+    found = await parsed(request, body, imports=imports == "Kueue")
     entries = await run_yielding(each(entry_of(request, one) for one in found))
+    if imports == "Orphans":
+        entries = [_adopting(entry) for entry in entries]
     entries = await with_known_uploads(request, entries)
     if not entries:
         raise ApiFailure(INVALID_REQUEST, "The body holds no object.", remedy="Send at least one.")
@@ -128,6 +138,13 @@ async def apply(
     call = await command_request(request, write, options)
     wanted = [entry.wanted for entry in entries if entry.wanted is not None]
     return answer_command(await apply_objects(services, call, wanted))
+
+
+def _adopting(entry: Entry) -> Entry:
+    """The entry with its workload to be taken over where its orphaned pods run."""
+    if entry.wanted is None or entry.wanted.kind != "workload":
+        return entry
+    return replace(entry, wanted=replace(entry.wanted, adopts_orphans=True))
 
 
 def _outcomes(

@@ -137,6 +137,7 @@ GROUPS = {
         "Decide on pods that the event log does not know",
         {
             "list": "commands.orphans:list_orphans",
+            "adopt": "commands.orphans:adopt_orphans",
             "kill": "commands.orphans:kill_orphans",
             "keep": "commands.orphans:keep_orphans",
         },

@@ -235,8 +235,9 @@ class HeadgateClient:
     ) -> Batch:
         """Applies manifests; each object has its own result, rejected ones included.
 
-        `imports` is `Kueue` where Workloads are taken over with the status they have there. Raises
-        `ServerProblem` only where the request was rejected as a whole.
+        `imports` is `Kueue` where Workloads are taken over with the status they have there, and
+        `Orphans` where their orphaned pods run. Raises `ServerProblem` only where the request was
+        rejected as a whole.
         """
         query = {"dryRun": "All" if dry_run else "", "reason": reason, "import": imports}
         body = Body(content=documents, content_type=YAML)

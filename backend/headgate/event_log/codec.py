@@ -49,11 +49,13 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "workload.finished": 2,
     "workload.eviction_forced": 2,
     "workload.scaled_down": 2,
+    "workload.imported": 2,
     **{name_of(event): 2 for kind in KINDS for event in (kind.created, kind.changed)},
     "node.created": 3,
     "node.changed": 3,
-    "executor.created": 4,
-    "executor.changed": 4,
+    "executor.created": 5,
+    "executor.changed": 5,
+    "executor.orphans_reported": 2,
     "configuration.created": 11,
     "configuration.changed": 11,
     "cluster_queue.created": 4,
@@ -70,7 +72,8 @@ nodeLossPolicy; then a workload's spec has its retries and completions, then wha
 executors and require of the pods around them, and an Executor its orphaned pods. Version 3 of
 a pending reason has what is free of what an unschedulable workload lacks. Version 3 of a
 deactivation may be for an invalid topology request. Version 2 of a scale-down says whether indices
-come again with their next run.
+come again with their next run, and that of an import the attempts before it. Version 5 of an
+Executor and version 2 of its report have the uids of orphaned pods.
 """
 
 READABLE_SINCE: dict[str, int] = {
@@ -79,6 +82,7 @@ READABLE_SINCE: dict[str, int] = {
     "workload.spec_changed": 4,
     "workload.deactivated": 2,
     "workload.scaled_down": 1,
+    "workload.imported": 1,
     "cluster_queue.created": 2,
     "cluster_queue.changed": 2,
     "executor.created": 3,
@@ -102,6 +106,7 @@ _OF_UNITS = (b'"disruption_mode":"R', b'"pod_set_protections":{"')
 """Releases without either would preempt other pods."""
 _OF_A_DEACTIVATION = b'"cause":"TopologyRequestInvalid"'
 _OF_A_SCALE_DOWN = b'"next_runs":true'
+_OF_AN_ADOPTION = re.compile(rb'"attempts":[1-9]')
 READABLE_WITH_LATER_FIELDS: dict[str, tuple[int, int, int]] = {
     "workload.submitted": (9, 8, 6),
     "workload.spec_changed": (8, 7, 5),
@@ -172,6 +177,8 @@ def has_later_fields(name: str, fields: bytes) -> bool:
         return _OF_A_DEACTIVATION in fields
     if name == "workload.scaled_down":
         return _OF_A_SCALE_DOWN in fields
+    if name == "workload.imported":
+        return _OF_AN_ADOPTION.search(fields) is not None
     return any(_kinds_of_later_fields(fields))
 
 

@@ -254,6 +254,11 @@ def _before_orphans(fields: Fields) -> Fields:
     return fields
 
 
+def _before_adoption(fields: Fields) -> Fields:
+    """Orphaned pods of before workloads adopted them: without a uid, and without attempts."""
+    return fields
+
+
 def _before_unschedulable(fields: Fields) -> Fields:
     """Pending reasons of before workloads were told that they can never start: as recorded."""
     return fields
@@ -295,6 +300,10 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("executor.changed", 2): _before_executors,
     ("executor.created", 3): _before_orphans,
     ("executor.changed", 3): _before_orphans,
+    ("executor.created", 4): _before_adoption,
+    ("executor.changed", 4): _before_adoption,
+    ("executor.orphans_reported", 1): _before_adoption,
+    ("workload.imported", 1): _before_adoption,
     ("configuration.created", 2): _without_limits,
     ("configuration.changed", 2): _without_limits,
     ("workload.evicted", 1): evicted_with_message,

@@ -169,6 +169,9 @@ class ExecutorCore:
         for name in self._assigned.pop(assignment.workload, ()):
             self._desired.pop(name, None)
         self._assign(self._view.of(assignment.workload))
+        # Orphans that a workload has adopted are its runs from now on.
+        left = self._mark.orphans.difference(self._assigned.get(assignment.workload, ()))
+        self._set_mark(msgspec.structs.replace(self._mark, orphans=left))
 
     def note_point(self, log_id: str, position: int, chain: str) -> None:
         """Notes a point of the log that covers the changes after it, before these are applied."""

@@ -65,6 +65,7 @@ def orphan_objects(runs: Sequence[ObservedRun]) -> list[Object]:
         {
             "id": orphan_id(run.key.name),
             "workload": run.key.workload,
+            "uid": run.key.uid,
             "podSet": run.key.pod_set,
             "index": run.key.index,
             "attempt": run.key.attempt,

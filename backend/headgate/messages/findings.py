@@ -65,7 +65,8 @@ TEXTS: Mapping[str, Text] = {
     "OrphanedPods": Text("{orphans:orphaned pod} of executor {executor}"),
     "OrphansAreUndecided": Text(
         "The event log does not know these pods, as after the restore of a backup. They run on and"
-        " use capacity[ of {nodes}]. List them with headgate orphans list, then kill or keep them."
+        " use capacity[ of {nodes}]. List them with headgate orphans list, then adopt, kill or keep"
+        " them."
     ),
     "WorkloadInactive": Text("{workload} is inactive"),
     "DeactivatedAfterAttempts": Text(

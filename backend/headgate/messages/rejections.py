@@ -58,6 +58,37 @@ TEXTS: Mapping[str, Text] = {
     "ImportedReferenceMissing": Text(
         "{kind} {name} does not exist", "Import it too, before the Workloads."
     ),
+    # Adoption of orphaned pods
+    "OrphansAreNotAllPods": Text(
+        "{found} of its {expected:pod} run as orphans",
+        "Kill the orphans, wait until headgate orphans list shows none of them, and submit the"
+        " workload again.",
+    ),
+    "OrphansOfNoFlavor": Text(
+        "ClusterQueue {queue} has no flavor with the resources and the nodes of its orphans",
+        "Wait until the executor has registered its nodes, or name a queue that has quota there.",
+    ),
+    "OrphansOfOtherWorkload": Text(
+        "A later workload is named {name}", "Delete it first, then adopt the orphans."
+    ),
+    "OrphansOfSeveralAttempts": Text(
+        "Its orphans are of several attempts", "Kill those of the older attempts first."
+    ),
+    "OrphansOutrun": Text(
+        "Workload {name} has begun attempt {attempt} since its pods became orphans",
+        "Kill the orphans: their work runs again, or has ended.",
+    ),
+    "OrphansWereMoved": Text(
+        "An orphan was retried or moved to another node before it became one",
+        "Kill the orphans, wait until headgate orphans list shows none of them, and submit the"
+        " workload again.",
+    ),
+    "OrphansWithoutUid": Text(
+        "The executor does not tell the uid of its orphans", "Update the executor to this release."
+    ),
+    "WorkloadHasNoOrphans": Text(
+        "Workload {name} has no orphaned pods", "headgate orphans list shows those there are."
+    ),
     # Records of the past
     "CycleNotCommitted": Text(
         "Cycle {cycle} was rejected: {reason}", "Rerun a cycle that was committed."

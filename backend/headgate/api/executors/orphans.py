@@ -32,6 +32,7 @@ class ReportedOrphan(RequestBody, kw_only=True, frozen=True):
 
     id: ShortText
     workload: ShortText
+    uid: ShortText = ""
     pod_set: ShortText
     index: Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
     attempt: Annotated[int, msgspec.Meta(ge=1, le=MAX_NUMBER)] = 1
@@ -63,6 +64,7 @@ class OrphanedPodView(Schema, kw_only=True, frozen=True):
     executor: str
     id: str
     workload: str
+    uid: str = ""
     pod_set: str
     index: int
     attempt: int
@@ -159,6 +161,7 @@ def _orphan(body: ReportedOrphan, number: int) -> OrphanedPod:
     return OrphanedPod(
         id=body.id,
         workload=body.workload,
+        uid=body.uid,
         pod_set=body.pod_set,
         index=body.index,
         attempt=body.attempt,

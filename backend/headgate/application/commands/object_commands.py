@@ -254,7 +254,8 @@ def change_to(
         other = replacement(identity, desired, None)
 
     def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
-        change = new if isinstance(context.state, Absent) or desired.imported else other
+        is_taken_over = desired.imported is not None or desired.adopts_orphans
+        change = new if isinstance(context.state, Absent) or is_taken_over else other
         return change.decide(context)
 
     return StreamCommand(

@@ -29,7 +29,8 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
     `written` is the object as the caller wrote it, None where that is not kept; `templates` are the
     pod templates of a workload that stand beside the log.
     `has_explicit_priority` concerns workloads alone: their priority was given as a number.
-    `imported` is how a workload stands in another queue manager, from which it is to be taken over.
+    `imported` is how a workload stands in another queue manager, from which it is to be taken over;
+    one that `adopts_orphans` is taken over where its orphaned pods run.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
     written: WrittenObject | None = None
     templates: tuple[WrittenObject, ...] = ()
     imported: ImportedStatus | None = None
+    adopts_orphans: bool = False
 
     @property
     def stream(self) -> str:

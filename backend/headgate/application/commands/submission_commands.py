@@ -22,10 +22,27 @@ from headgate.domain.field_rules import raise_if_invalid
 from headgate.domain.kinds.wait_for_pods_ready import WORKLOAD_TIMEOUTS, workload_timeout_violations
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import EventMetadata
+from headgate.domain.rejection import NotFound
+from headgate.domain.scheduling.lifecycle.admission_checks import required_checks
 from headgate.domain.scheduling.queueing.queue_checks import pods_ready_rules
-from headgate.domain.workloads.commands import ChangeSpec, ImportedStatus, ImportWorkload, Submit
+from headgate.domain.workloads.commands import (
+    AdoptOrphans,
+    ChangeSpec,
+    ImportedCheck,
+    ImportedStatus,
+    ImportWorkload,
+    Submit,
+)
 from headgate.domain.workloads.decide.decider import WORKLOAD, with_default_queue
-from headgate.domain.workloads.decide.imports import admission_violations
+from headgate.domain.workloads.decide.imports import (
+    admission_at_orphans,
+    admission_violations,
+    adoption_violations,
+    is_adopted,
+    orphans_of_workload,
+    reports_on_orphans,
+    require_adoptable,
+)
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.decide.topology_rules import slice_violations
 from headgate.domain.workloads.events import WorkloadEvent
@@ -122,6 +139,8 @@ def submission(
             diverging=diverging_pod_sets(spec, classes),
             owner=identity.owner,
         )
+        if desired.adopts_orphans:
+            return _adopted(command, identity, context)
         if desired.imported is None:
             return WORKLOAD.decide(context.state, command, context.at)
         return _imported(desired, desired.imported, command, identity, context)
@@ -146,6 +165,48 @@ def _imported(
     submit = replace_fields(submit, uid=status.uid or submit.uid)
     command = ImportWorkload(submit=submit, origin=KUEUE, status=status)
     return WORKLOAD.decide(context.state, command, context.at)
+
+
+def _adopted(
+    submit: Submit, identity: Identity, context: DecisionContext
+) -> tuple[WorkloadEvent, ...]:
+    """The events of a workload that takes its orphaned pods over; for administrators alone.
+
+    One that the log still has keeps its own spec. Checks were Ready when the pods started.
+    """
+    identity.require(IMPORT_WORKLOADS)
+    config, at = context.config, context.at
+    known = context.state if isinstance(context.state, Workload) else None
+    key = f"{submit.namespace}/{submit.name}"
+    orphans = orphans_of_workload(config, key)
+    if not orphans:
+        raise NotFound("WorkloadHasNoOrphans", name=key)
+    if is_adopted(known, orphans):
+        return ()
+    require_adoptable(known, orphans)
+    spec = known.spec if known else submit.spec
+    raise_if_invalid("Workload", key, tuple(adoption_violations(spec, orphans)))
+    admission = admission_at_orphans(submit.namespace, spec, orphans, config)
+    pod = orphans[0].pod
+    status = ImportedStatus(
+        uid=pod.uid,
+        created_at=known.created_at if known else at,
+        admission=admission,
+        checks=tuple(
+            ImportedCheck(name=name, state="Ready") for name in required_checks(config, admission)
+        ),
+        admitted_at=min((each.pod.started_at or at for each in orphans), default=at),
+        is_ready=True,
+        executed_seconds=known.accumulated_execution_seconds if known else 0,
+        requeues=known.requeue.count if known else 0,
+        attempts=pod.attempt - 1,
+    )
+    command = AdoptOrphans(
+        submit=replace_fields(submit, uid=pod.uid),
+        status=status,
+        reports=reports_on_orphans(orphans),
+    )
+    return WORKLOAD.decide(context.state, command, at)
 
 
 def change_of_spec(

@@ -1,13 +1,25 @@
-"""`orphans`: pods that run although the event log does not know them, and decisions on them."""
+"""`orphans`: pods that run although the event log does not know them, and what becomes of them."""
 
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
-from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.options import NoHeaders, Output, Reason, Yes, argument, client_of, option
+from headgate.cli.commands.apply import code_of_results
+from headgate.cli.failures import CommandFailed, ExitCode, problem_in, tell_problem
+from headgate.cli.options import (
+    Files,
+    NoHeaders,
+    Output,
+    Reason,
+    Yes,
+    argument,
+    client_of,
+    documents_of,
+    option,
+)
 from headgate.cli.output import Format, say, show, show_answer
 from headgate.cli.units import age_of, counted
 from headgate.client.client import HeadgateClient
@@ -18,6 +30,7 @@ Ids = Annotated[list[str], argument("ID", "IDs of orphaned pods, as listed")]
 All = Annotated[bool, typer.Option("--all", help="All undecided orphaned pods")]
 ExecutorFilter = Annotated[str, option("NAME", "Filter by executor", "--executor")]
 HEADERS = ("id", "executor", "node", "workload", "pod", "attempt", "run", "age", "decision")
+ADOPTED = {"created": "adopted", "changed": "adopted"}
 DONE = {"Kill": "is being killed", "Keep": "is kept"}
 
 
@@ -39,6 +52,38 @@ def list_orphans(
         for each in found["items"]
     ]  # fmt: skip
     show_answer(found, HEADERS, rows, output, no_headers=no_headers)
+
+
+def adopt_orphans(
+    ctx: typer.Context,
+    *,
+    workload: Annotated[str, argument("WORKLOAD", "Workload of orphaned pods, as listed")] = "",
+    files: Files = [],  # noqa: B006 - Typer copies it
+    reason: Reason = "",
+) -> None:
+    """Take a workload over where its orphaned pods run; from its manifest where the log lost it."""
+    if bool(workload) == bool(files):
+        raise CommandFailed(
+            "name a workload that the log still has, or the file of its manifest",
+            remedy="headgate orphans list names the workloads.",
+            code=ExitCode.USAGE,
+        )
+    with client_of(ctx) as client:
+        if files:
+            documents = documents_of(files)
+        else:
+            namespace, _, name = workload.rpartition("/")
+            known = client.read(f"/v1/namespaces/{namespace or 'default'}/workloads/{name}")
+            known["metadata"].pop("resourceVersion", None)
+            documents = msgspec.json.encode(known)
+        batch = client.apply(documents, reason=reason, imports="Orphans")
+    for result in batch.results:
+        show(f"{result.reference} {ADOPTED.get(result.outcome, result.outcome)}")
+        if result.problem is not None:
+            tell_problem(problem_in(result.problem), result.reference)
+    code = code_of_results(batch)
+    if code is not ExitCode.OK:
+        raise typer.Exit(code)
 
 
 def kill_orphans(

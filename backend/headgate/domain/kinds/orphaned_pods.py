@@ -12,7 +12,7 @@ import msgspec
 from headgate.domain.field_rules import count_violations, duplicate_violations, length_violations
 from headgate.domain.rejection import IllegalNow, NotFound, Violation, child
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.message import WorkloadKey
+from headgate.domain.values.message import WorkloadKey, WorkloadUid
 
 MAX_ORPHANS = 1_000
 MAX_ORPHAN_FIELD_LENGTH = 512
@@ -24,11 +24,13 @@ OrphanDecision = Literal["Kill", "Keep"]
 class OrphanedPod(msgspec.Struct, frozen=True, kw_only=True):
     """A run of another log, and what an administrator decided on it.
 
-    `id` is its executor's: opaque, as it stands in events without the workload beside it.
+    `id` is its executor's: opaque, as it stands in events without the workload beside it. `uid` is
+    that of the workload in the other log; empty where the executor does not tell it.
     """
 
     id: str
     workload: WorkloadKey
+    uid: WorkloadUid = ""
     pod_set: str
     index: int
     attempt: int = 1
@@ -59,9 +61,9 @@ def orphan_violations(command: ReportOrphans) -> Iterator[Violation]:
     for number, orphan in enumerate(command.orphans):
         place = f"/orphans/{number}"
         ids.append((child(place, "id"), orphan.id))
-        for field in ("id", "workload", "pod_set", "node"):
+        for field in ("id", "workload", "uid", "pod_set", "node"):
             shown = "podSet" if field == "pod_set" else field
-            least = 0 if field == "node" else 1
+            least = 0 if field in {"uid", "node"} else 1
             value = getattr(orphan, field)
             yield from length_violations(
                 child(place, shown), value, MAX_ORPHAN_FIELD_LENGTH, minimum=least

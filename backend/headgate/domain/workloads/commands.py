@@ -16,6 +16,7 @@ from headgate.domain.workloads.events import (
     DeactivationCause,
     PodReportType,
     WorkloadOwner,
+    WorkloadPodsReported,
 )
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet
@@ -52,7 +53,7 @@ class ImportedStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How a workload stands in the queue manager that it comes from.
 
     `admitted_at` is None where it has at most a reservation; `is_ready` says that its pods run.
-    `executed_seconds` are those of earlier admissions.
+    `executed_seconds` and `attempts` are those of earlier admissions.
     """
 
     uid: str
@@ -65,6 +66,7 @@ class ImportedStatus(msgspec.Struct, frozen=True, kw_only=True):
     executed_seconds: int = 0
     requeues: int = 0
     requeue_at: Instant | None = None
+    attempts: int = 0
 
 
 class ImportWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +75,17 @@ class ImportWorkload(msgspec.Struct, frozen=True, kw_only=True):
     submit: Submit
     origin: str
     status: ImportedStatus
+
+
+class AdoptOrphans(msgspec.Struct, frozen=True, kw_only=True):
+    """Take a workload over where its orphaned pods run; `status` says how they run.
+
+    It is submitted as `submit` unless the log still has it. `reports` say that the pods run.
+    """
+
+    submit: Submit
+    status: ImportedStatus
+    reports: tuple[WorkloadPodsReported, ...]
 
 
 class ChangeSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -285,6 +298,7 @@ class SetPreemptionGate(msgspec.Struct, frozen=True, kw_only=True):
 WorkloadCommand = (
     Submit
     | ImportWorkload
+    | AdoptOrphans
     | ChangeSpec
     | ReportPodsReady
     | ReportPodsGone

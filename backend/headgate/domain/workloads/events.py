@@ -62,11 +62,12 @@ class WorkloadSubmitted(msgspec.Struct, frozen=True, kw_only=True, tag="workload
 
 
 class WorkloadImported(msgspec.Struct, frozen=True, kw_only=True, tag="workload.imported"):
-    """The workload was taken over from another queue manager, where it was created before.
+    """The workload was taken over from another queue manager, or where its orphaned pods run.
 
-    It follows the submission. `cluster_queue` is the one that had admitted it there, or empty: that
-    reservation was not measured against quota and hosts. `executed_seconds` is how long it was
-    admitted there; `requeues` and `requeue_at` are its requeue state.
+    It follows the submission where there was none. `cluster_queue` is the one that had admitted it
+    there, or empty: that reservation was not measured against quota and hosts. `executed_seconds`
+    is how long it was admitted there; `requeues` and `requeue_at` are its requeue state, `attempts`
+    the attempts before the one that is taken over.
     """
 
     origin: str
@@ -75,6 +76,7 @@ class WorkloadImported(msgspec.Struct, frozen=True, kw_only=True, tag="workload.
     executed_seconds: int = 0
     requeues: int = 0
     requeue_at: Instant | None = None
+    attempts: int = 0
 
 
 class WorkloadSpecChanged(msgspec.Struct, frozen=True, kw_only=True, tag="workload.spec_changed"):

@@ -108,9 +108,10 @@ def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
 
 
 def _imported(workload: Workload, event: e.WorkloadImported) -> Workload:
-    """The workload as old as it is where it comes from, for its order and its execution time."""
+    """The workload with the age and the attempts that it has where it comes from."""
     return replace(
         workload,
+        attempt=event.attempts,
         created_at=event.created_at,
         accumulated_execution_seconds=event.executed_seconds,
         requeue=RequeueState(count=event.requeues, requeue_at=event.requeue_at),

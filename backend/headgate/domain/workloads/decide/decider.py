@@ -22,6 +22,7 @@ from headgate.domain.workloads.admission import trimmed_admission
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ActivateWorkload,
+    AdoptOrphans,
     CancelWorkload,
     ChangeProtection,
     ChangeSpec,
@@ -55,7 +56,7 @@ from headgate.domain.workloads.decide.executor_reports import (
     report_stopped,
     report_stopping,
 )
-from headgate.domain.workloads.decide.imports import events_after_import
+from headgate.domain.workloads.decide.imports import events_after_adoption, events_after_import
 from headgate.domain.workloads.decide.pod_reports import report_pods
 from headgate.domain.workloads.decide.spec_rules import (
     annotation_violations,
@@ -112,6 +113,8 @@ def decide(
             return _submit(state, command)
         case ImportWorkload():
             return _import(state, command, at)
+        case AdoptOrphans():
+            return _adopt(state, command, at)
         case ChangeSpec():
             return _change_spec(state, command)
         case ReportPodsReady():
@@ -190,7 +193,14 @@ def _import(
     """Takes the workload over; one that was taken over before stays as it is by now."""
     if isinstance(state, Workload) and state.uid == command.submit.uid:
         return ()
-    return (*_submit(state, command.submit), *events_after_import(command, at))
+    after = events_after_import(command.origin, command.status, at)
+    return (*_submit(state, command.submit), *after)
+
+
+def _adopt(state: WorkloadState, command: AdoptOrphans, at: Instant) -> tuple[WorkloadEvent, ...]:
+    """Takes over the orphaned pods of a workload, which is submitted where the log lacks it."""
+    submitted = () if isinstance(state, Workload) else _submit(state, command.submit)
+    return (*submitted, *events_after_adoption(command, at))
 
 
 def _change_spec(state: WorkloadState, command: ChangeSpec) -> tuple[WorkloadEvent, ...]:

@@ -1191,6 +1191,9 @@ export interface paths {
          *     With `import=Kueue` Workloads are taken over with the admission, the checks and the creation
          *     time that their status says, whatever quota and hosts there are: they run on. That takes the
          *     role `admin`; a workload that was taken over before stays as it is by now.
+         *
+         *     With `import=Orphans` they are taken over where their orphaned pods run, in the attempt of
+         *     these and with its uid; a workload that the log still has keeps its spec.
          */
         post: operations["apply"];
         delete?: never;
@@ -5005,6 +5008,8 @@ export interface components {
             executor: string;
             id: string;
             workload: string;
+            /** @default  */
+            uid?: string;
             podSet: string;
             index: number;
             attempt: number;
@@ -5878,6 +5883,8 @@ export interface components {
         ReportedOrphan: {
             id: string;
             workload: string;
+            /** @default  */
+            uid?: string;
             podSet: string;
             index: number;
             /** @default 1 */
@@ -12727,8 +12734,8 @@ export interface operations {
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
-                /** @description Take Workloads over with their status, as this manager wrote it */
-                import?: "Kueue" | null;
+                /** @description Take Workloads over: with the status that Kueue wrote, or with orphaned pods */
+                import?: "Kueue" | "Orphans" | null;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
