@@ -42,7 +42,7 @@ class AgentProcess:
         self.options = ["--allow-root", *options]
         self.command = list(command)
         own = {"HEADGATE_URL": connection.url, "HEADGATE_TOKEN": connection.token}
-        self._environment = {**os.environ, **own, **(environment or {})}
+        self.environment = {**os.environ, **own, **(environment or {})}
         self.process: subprocess.Popen[bytes] | None = None
         directory.mkdir(parents=True, exist_ok=True)
 
@@ -58,7 +58,7 @@ class AgentProcess:
         with self.output.open("ab") as output:
             self.process = subprocess.Popen(
                 [*command, "--directory", str(self.state)],
-                env=self._environment,
+                env=self.environment,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )

@@ -43,6 +43,7 @@ from tests.executors.agents import (
     submit,
 )
 from tests.executors.pods import literal
+from tests.executors.test_pod_images import NAME, FakePodman, needs_root
 
 __all__ = ["agent", "application", "client", "connection"]
 
@@ -97,6 +98,28 @@ def test_pods_begin_in_their_own_copies_of_an_uploaded_directory(
         "[1] code.sh", "[1] lines", "[1] rank 1 1",
     ]  # fmt: skip
     assert not (tmp_path / "lines").exists()
+
+
+@needs_root
+def test_a_run_with_an_image_has_the_files_of_the_image_and_not_of_the_host(
+    connection: Connection, agent: AgentProcess, tmp_path: Path
+) -> None:
+    """The image is a shell with its libraries, which a double of podman pulls and mounts."""
+    podman = FakePodman(tmp_path, Env=["GREETING=hello"], WorkingDir="/srv")
+    podman.have(registry=True)
+    path = agent.environment["PATH"]
+    look = "read a < told; echo $a $GREETING; test -e /usr/bin/python3 || echo alone; exit 3"
+    agent.end()
+    agent.environment["PATH"] = f"{tmp_path}:{path}"
+    agent.start()
+    try:
+        found = run(connection, agent, "--image", NAME, "--", "sh", "-c", look)
+        assert (found.stdout, found.returncode) == ("of the image hello\nalone\n", 3)
+        assert [podman.calls(word) for word in ("pull", "mount")] == [1, 1]
+    finally:
+        agent.end()
+        agent.environment["PATH"] = path
+        agent.start()
 
 
 def test_an_agent_that_was_killed_loses_no_result(
