@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
-from headgate.application.projections.followers import FollowerRunner, Followers
-from headgate.application.projections.queue_history import QueueHistory, QueueMinute
+from headgate.application.projections.followers import (
+    FollowerRunner,
+    Followers,
+    QueueHistory,
+    QueueMinute,
+)
 from tests.contracts.adapters import Adapters
 from tests.contracts.history import MINUTE, START, a_history
 

@@ -4,11 +4,11 @@ import pytest
 
 from headgate.application.queries.attention import (
     FAILURE_SHOWN_SECONDS,
-    LONG_HEAD_SECONDS,
     MAX_PER_KIND,
     attention,
     needing_attention,
 )
+from headgate.application.queries.detectors import LONG_HEAD_SECONDS
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.scheduling.cycle import plan_cycle

@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.application.queries.attention import Attention, attention
-from headgate.application.queries.detectors import SECONDS_WITHOUT_REPORT
+from headgate.domain.executor_assignments import SECONDS_WITHOUT_REPORT
 from headgate.domain.kinds.executor import (
     ExecutorClaimed,
     ExecutorCreated,

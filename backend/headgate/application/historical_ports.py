@@ -20,8 +20,7 @@ from headgate.application.ports import (
     WorkloadQuery,
     page_of,
 )
-from headgate.application.projections.followers import Followers
-from headgate.application.projections.queue_history import QueueHistory
+from headgate.application.projections.followers import Followers, QueueHistory
 from headgate.application.projections.workload_pods import (
     AttemptCounts,
     PodFilter,

@@ -12,7 +12,11 @@ from headgate.application.cooperative import Cooperative
 from headgate.application.metrics_counters import EventCounters, Labels, Samples, gauge
 from headgate.application.metrics_cycles import CycleDurations
 from headgate.application.metrics_gauges import NO_WORKLOADS, queue_gauges, read_gauges
-from headgate.application.queries.attention import find_attention, process_alerts
+from headgate.application.queries.attention import (
+    find_attention,
+    process_alerts,
+    unlisted_inactive,
+)
 from headgate.application.queries.detectors import detect_problems, drifted_followers
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Configured
@@ -221,11 +225,16 @@ def _findings(
 ) -> Cooperative[list[tuple[Labels, float]]]:
     """Every kind of detector has a figure, also while it finds nothing."""
     cluster_state, now = services.reader.cluster_state, services.clock.now()
-    shown = yield from detect_problems(cluster_state, now)
-    detected = (*shown, *drifted_followers(positions, cluster_state.position))
+    shown = yield from detect_problems(cluster_state, now, None)
+    detected = (*shown.listed, *drifted_followers(positions, cluster_state.position))
     counts = dict.fromkeys(DETECTORS, 0)
     found = yield from find_attention(cluster_state, now, None)
+    inactive = unlisted_inactive(cluster_state, now, None)
     others = (*process_alerts(services.readiness.latest), *found)
     for kind in (*(d.kind for d in detected), *(a.kind for a in others)):
         counts[kind] = counts.get(kind, 0) + 1
+    for kind, more in shown.unlisted.items():
+        counts[kind] += more.count
+    if inactive is not None:
+        counts["WorkloadInactive"] += inactive.count
     return [((kind,), count) for kind, count in sorted(counts.items())]

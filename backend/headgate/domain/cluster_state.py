@@ -33,9 +33,10 @@ from headgate.domain.rounds.state import evolve as evolve_round
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_index import ClusterIndex, PartitionIndex
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, PartitionLayout
-from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory, UsageUndo
+from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, error_message
+from headgate.domain.workload_index import FoldUndo, RecentStarts, StartTable, WorkloadReads
 from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
 
@@ -68,6 +69,7 @@ class _Snapshot(msgspec.Struct, kw_only=True):
     quarantined: dict[str, Message]
     changed_at: Instant
     used: bytes
+    recent_starts: StartTable
     log_history: dict[str, LogHistory]
 
 
@@ -80,7 +82,7 @@ class _Assumed(msgspec.Struct, frozen=True, gc=False):
     config_position: int
     changed_at: Instant
     active_since: dict[str, Instant]
-    used: UsageUndo
+    undo: FoldUndo
 
 
 class Overlay:
@@ -127,6 +129,8 @@ class ClusterState:
         self.base_position = 0
         self.changed_at: Instant = 0
         self.usage_history = UsageHistory()
+        self.recent_starts = RecentStarts()
+        self.reads: Final = WorkloadReads(self.workloads, self.quarantined)
         self._objects_in: dict[str, int] | None = None
         self._overlay: Overlay | None = None
         self._index = ClusterIndex(self.config, self.workloads, self.rounds, self.quarantined)
@@ -177,8 +181,8 @@ class ClusterState:
         assert self._overlay is not None, "events are assumed only in an overlay"
         state, version = self.state_of(stream), self.versions.get(stream, 0)
         here = (self.config_position, self.changed_at, self.config.active_since)
-        used = self._change(stream, event, at)
-        self._overlay.assumed.append(_Assumed(stream, state, version, *here, used))
+        undo = self._change(stream, event, at)
+        self._overlay.assumed.append(_Assumed(stream, state, version, *here, undo))
         self.versions[stream] = version + 1
 
     @property
@@ -259,6 +263,7 @@ class ClusterState:
             quarantined=self.quarantined,
             changed_at=self.changed_at,
             used=self.usage_history.dump(),
+            recent_starts=self.recent_starts.dump(),
             log_history=self._log_history,
         )
         return msgspec.msgpack.encode(snapshot)
@@ -276,6 +281,7 @@ class ClusterState:
         forked._log_history = dict(self._log_history)
         forked.changed_at = self.changed_at
         forked.usage_history = self.usage_history.copied()
+        forked.recent_starts = RecentStarts(self.recent_starts.dump())
         return forked
 
     @classmethod
@@ -293,13 +299,14 @@ class ClusterState:
         loaded.changed_at = snapshot.changed_at
         rules = snapshot.config.configuration.admission_fair_sharing
         loaded.usage_history = UsageHistory.load(rules, snapshot.used)
+        loaded.recent_starts = RecentStarts(snapshot.recent_starts)
         return loaded
 
-    def _change(self, stream: str, event: DomainEvent, at: Instant) -> UsageUndo:
+    def _change(self, stream: str, event: DomainEvent, at: Instant) -> FoldUndo:
         self.position += 1
         self.changed_at = max(at, self.changed_at)
         if isinstance(event, EventIgnored):
-            return {}
+            return {}, None
         kind, key = kind_and_key(stream)
         if kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent):
             self.config_position = self.position
@@ -311,9 +318,10 @@ class ClusterState:
             after = evolve_state(kind, ABSENT if found is None else found, event, at)
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
             self.quarantined[stream] = error_message(error)
-            return {}
+            return {}, None
         if self.quarantined.pop(stream, None) is not None:
             self._index.forget_partitions()
+            self.reads.forget_index()
         if isinstance(after, Absent):
             states.pop(key, None)
             after = None
@@ -325,15 +333,17 @@ class ClusterState:
         self._index.replace(kind, key, found, after, is_assumed=self._overlay is not None)
         return self._account(kind, found, after, at)
 
-    def _account(self, kind: str, before: Any, after: Any, at: Instant) -> UsageUndo:  # noqa: ANN401 - by kind
-        """Fold the usage of LocalQueues, which has a fold of its own beside the states."""
+    def _account(self, kind: str, before: Any, after: Any, at: Instant) -> FoldUndo:  # noqa: ANN401 - by kind
+        """Fold what has a fold of its own beside the states; the index follows them."""
         history = self.usage_history
         if kind == "configuration":
             rules = self.config.configuration.admission_fair_sharing
-            return history.configure(rules, self.workloads.values(), at)
-        if kind != "workload" or history.rules is None:
-            return {}
-        return history.replace(before, after, at)
+            return history.configure(rules, self.workloads.values(), at), None
+        if kind != "workload":
+            return {}, None
+        self.reads.replace(before, after)
+        used = {} if history.rules is None else history.replace(before, after, at)
+        return used, self.recent_starts.replace(before, after)
 
     def _replace(self, kind: str, key: str, after: Any) -> None:  # noqa: ANN401 - same
         states = self._states(kind)
@@ -344,12 +354,15 @@ class ClusterState:
             states[key] = after
         self._count_object(kind, key, (key in states) - (before is not None))
         self._index.replace(kind, key, before, states.get(key), is_assumed=False)
+        if kind == "workload":
+            self.reads.replace(before, states.get(key))
 
     def _undo(self, journal: Sequence[_Assumed]) -> None:
         self._index.forget_layout()
         for assumed in reversed(journal):
             self._replace(*kind_and_key(assumed.stream), assumed.state)
-            self.usage_history.restore(assumed.used)
+            self.usage_history.restore(assumed.undo[0])
+            self.recent_starts.restore(assumed.undo[1])
             self.config_position, self.changed_at = assumed.config_position, assumed.changed_at
             self.config.active_since = assumed.active_since
             self.position -= 1

@@ -89,6 +89,10 @@ TEXTS: Mapping[str, Text] = {
         "{overtakers:younger workload} of no higher priority started before it in {queue},"
         " most recently {last}."
     ),
+    "StarvingDetailAtLeast": Text(
+        "At least {overtakers:younger workload} of no higher priority started before it in"
+        " {queue}, most recently {last}."
+    ),
     "IsUnschedulable": Text("{workload} is unschedulable"),
     "UnschedulableDetail": Text("{reason}.[ How to unblock: {remedies:all}.]"),
     "PreemptionThrash": Text("Preemption loop: {workload} and {other}"),

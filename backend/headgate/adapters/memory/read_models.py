@@ -17,8 +17,7 @@ from headgate.application.projections import (
     Remove,
     RowChange,
 )
-from headgate.application.projections.followers import PROJECTIONS
-from headgate.application.projections.queue_history import QueueHistory, QueueMinute
+from headgate.application.projections.followers import PROJECTIONS, QueueHistory, QueueMinute
 from headgate.application.projections.workload_pods import (
     PodFilter,
     PodRow,

@@ -10,8 +10,7 @@ from headgate.adapters.postgres.connections import Connection, Pool, connection_
 from headgate.adapters.postgres.event_log import gapless, point_at, rows_after
 from headgate.adapters.postgres.projection_rows import ProjectionRows
 from headgate.application.projections import Projection, RowChange
-from headgate.application.projections.followers import PROJECTIONS
-from headgate.application.projections.queue_history import QueueHistory, QueueMinute
+from headgate.application.projections.followers import PROJECTIONS, QueueHistory, QueueMinute
 from headgate.application.projections.workload_pods import (
     AttemptCounts,
     PodFilter,

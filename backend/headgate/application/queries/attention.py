@@ -1,23 +1,23 @@
 """What a person should look at: queues that admit nothing, absent hosts, work that is stuck."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec.structs import replace
 
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.cooperative import Cooperative, at_once, each
-from headgate.application.queries.detectors import unserved_flavors
+from headgate.application.queries.detectors import blocked_heads
 from headgate.application.queries.lint_warnings import warnings_in
 from headgate.application.queries.views import MessageView, Whole, message_view
 from headgate.application.readiness import Readiness
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.executor_assignments import unserved_flavors
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
 from headgate.domain.recorded_event import LOG_STREAM, workload_stream
-from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
-from headgate.domain.scheduling.pending_reasons import unschedulable
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
+from headgate.domain.workload_index import Affected, Unlisted, affected_of, oldest, unlisted
 from headgate.domain.workloads.state import Workload, condition, phase_of
 from headgate.domain.workloads.transitions.preemption import (
     evicting_pods,
@@ -47,8 +47,6 @@ class Attention(Whole, kw_only=True, frozen=True):
 
 LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300
-LONG_HEAD_SECONDS = 3_600
-"""A strict line that has not moved for so long is told, whatever its head waits for."""
 REWIND_SHOWN_SECONDS = 86_400
 FAILURE_SHOWN_SECONDS = 86_400
 """A failed workload is told of for a day."""
@@ -66,7 +64,7 @@ def needing_attention(
 def find_attention(
     cluster_state: ClusterState, at: Instant, scope: NamespaceScope
 ) -> Cooperative[list[Attention]]:
-    """The same in steps, as every workload is read."""
+    """The same in steps; of inactive workloads the oldest, the others are `unlisted_inactive`."""
     found = [*_log(cluster_state, at)]
     for alerts in (
         _queues(cluster_state),
@@ -74,7 +72,8 @@ def find_attention(
         _blocked_lines(cluster_state, at, scope),
         _configuration(cluster_state, scope),
     ):
-        found += yield from each(alerts)
+        told = yield from each(alerts)
+        found += (one for one in told if one is not None)
     found += yield from _executors(cluster_state, at)
     found += _orphans(cluster_state)
     found += yield from _workloads(cluster_state, at, scope)
@@ -177,38 +176,30 @@ def _pending(count: int) -> Message:
 
 def _blocked_lines(
     cluster_state: ClusterState, at: Instant, scope: NamespaceScope
-) -> Iterator[Attention]:
-    """Strict lines behind a head that can never start as things are configured (trap Q21).
-
-    So are those behind one that has waited for very long while others could perhaps start.
-    """
-    for name, key in sorted(cluster_state.partition_index.of_cluster_queue.items()):
-        line = cluster_state.partition(key).pending[name]
-        first = (
-            line.first(local_queue_ranks(cluster_state, name, cluster_state.changed_at))
-            if line.strict
-            else None
-        )
-        head = cluster_state.workloads.get(first or "")
-        if head is None or head.explanation is None:
+) -> Iterator[Attention | None]:
+    """Strict lines behind a head that can never start, or has not moved for very long."""
+    for found in blocked_heads(cluster_state, at):
+        if found is None:
+            yield None
             continue
-        behind = len(line.in_heap) - 1
-        never = unschedulable(cluster_state, head)
-        if never is None and (not behind or _waited_seconds(head, at) < LONG_HEAD_SECONDS):
-            continue
+        head, never = found.workload, found.never
         is_open = scope is None or head.namespace in scope
+        why = never or head.explanation
+        hidden = message("HeadUnschedulable" if never else "HeadPendingForLong")
         yield _alert(
             "HeadOfLineBlocking",
             "warning",
-            message("HeadOfLineBlocking", queue=name, head=workload_reference(head.key)),
+            message(
+                "HeadOfLineBlocking",
+                queue=found.cluster_queue,
+                head=workload_reference(head.key),
+            ),
             message(
                 "HeadPendingWithOthers",
-                reason=(never or head.explanation).reason_message
-                if is_open
-                else message("HeadUnschedulable" if never else "HeadPendingForLong"),
-                pending=_pending(behind),
+                reason=why.reason_message if why is not None and is_open else hidden,
+                pending=_pending(found.behind),
             ),
-            link=f"/workloads/{head.key}" if is_open else f"/queues/{name}",
+            link=f"/workloads/{head.key}" if is_open else f"/queues/{found.cluster_queue}",
             stream=workload_stream(head.key) if is_open else "",
             is_visible=visible_to(scope),
         )
@@ -282,34 +273,52 @@ def _orphans(cluster_state: ClusterState) -> Iterator[Attention]:
 def _workloads(
     cluster_state: ClusterState, at: Instant, scope: NamespaceScope
 ) -> Cooperative[list[Attention]]:
-    found: list[Attention] = []
-    failed: dict[tuple[str, str], list[Workload]] = {}
-    for workload in tuple(cluster_state.workloads.values()):
-        if scope is None or workload.namespace in scope:
-            found += _workload(workload, at)
-            if failed_lately(workload, at):
-                queue = (workload.namespace, workload.spec.queue_name)
-                failed.setdefault(queue, []).append(workload)
+    index, found = cluster_state.reads.index, list[Attention]()
+    keys = dict.fromkeys(
+        (
+            *oldest(_inactive(cluster_state, scope)),
+            *index.keys_in_phase("Starting"),
+            *index.evicting,
+        )
+    )
+    for key in keys:
+        if scope is None or key.partition("/")[0] in scope:
+            found += _workload(cluster_state.workloads[key], at)
         yield
-    return [*found, *_failures(failed)]
+    return [*found, *_failures(cluster_state, failed_lately(cluster_state, at, scope))]
 
 
-def failed_lately(workload: Workload, at: Instant) -> bool:
-    """Whether a workload failed so lately that an alert tells of it."""
-    ended = workload.finished_at
+def _inactive(cluster_state: ClusterState, scope: NamespaceScope) -> list[Affected]:
+    groups = cluster_state.reads.index.in_phase("Inactive", scope)
+    return [affected_of(group, len(group.ages)) for group in groups if group.ages]
+
+
+def unlisted_inactive(
+    cluster_state: ClusterState, at: Instant, scope: NamespaceScope
+) -> Unlisted | None:
+    """The inactive workloads that `find_attention` leaves out; None where it names all."""
+    return unlisted(_inactive(cluster_state, scope), at, cluster_state.workloads)
+
+
+def failed_lately(
+    cluster_state: ClusterState, at: Instant, scope: NamespaceScope
+) -> dict[tuple[str, str], list[str]]:
+    """The workloads that failed so lately that an alert tells of it, by LocalQueue."""
     latest = at - FAILURE_SHOWN_SECONDS * MICROSECONDS_PER_SECOND
-    return ended is not None and ended >= latest and phase_of(workload) == "Failed"
+    return cluster_state.reads.index.failed_since(latest, scope)
 
 
-def _failures(failed: Mapping[tuple[str, str], list[Workload]]) -> Iterator[Attention]:
+def _failures(
+    cluster_state: ClusterState, failed: Mapping[tuple[str, str], Sequence[str]]
+) -> Iterator[Attention]:
     """One alert for all failures of a LocalQueue, with the cause of the latest."""
-    for (namespace, queue), workloads in sorted(failed.items()):
-        last = max(workloads, key=lambda each: (each.finished_at or 0, each.key))
+    for (namespace, queue), keys in failed.items():
+        last = cluster_state.workloads[keys[-1]]
         finished = condition(last, "Finished")
         yield _alert(
             "WorkloadsFailed",
             "warning",
-            message("WorkloadsFailed", count=len(workloads), queue=f"{namespace}/{queue}"),
+            message("WorkloadsFailed", count=len(keys), queue=f"{namespace}/{queue}"),
             message(
                 "LastFailure",
                 workload=workload_reference(last.key),
@@ -376,10 +385,6 @@ def _quarantined(cluster_state: ClusterState) -> Iterator[Attention]:
 def _seconds_since(workload: Workload, kind: str, at: Instant) -> int:
     found = condition(workload, kind)  # type: ignore[arg-type]
     return 0 if found is None else (at - found.last_transition_at) // MICROSECONDS_PER_SECOND
-
-
-def _waited_seconds(workload: Workload, at: Instant) -> int:
-    return (at - workload.created_at) // MICROSECONDS_PER_SECOND
 
 
 def _eviction_seconds(workload: Workload, at: Instant) -> int:

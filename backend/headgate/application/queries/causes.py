@@ -1,6 +1,5 @@
 """What needs attention, grouped by cause: how many objects it concerns, and what it costs."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -10,13 +9,13 @@ from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.attention import SEVERITY_ORDER, Attention, failed_lately
-from headgate.application.queries.capacity_history import amounts_requested
 from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.recorded_event import kind_and_key
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message
+from headgate.domain.workload_index import Unlisted, gpus_requested
 from headgate.domain.workloads.state import Workload, condition
 from headgate.messages.catalogue import text_of
 
@@ -85,9 +84,12 @@ def gpus_of(amounts: Mapping[str, int]) -> int:
 
 
 def causes_of(
-    services: ApplicationServices, found: Iterable[Attention], scope: NamespaceScope
+    services: ApplicationServices,
+    found: Iterable[Attention],
+    others: Mapping[str, Unlisted],
+    scope: NamespaceScope,
 ) -> Cooperative[Causes]:
-    """Alerts grouped by cause."""
+    """Alerts grouped by cause; `others` are the workloads of each kind that no alert names."""
     cluster_state, now = services.reader.cluster_state, services.clock.now()
     lost = yield from _lost_by_failures(cluster_state, now, scope)
     groups: dict[str, list[tuple[Attention, Impact]]] = {}
@@ -95,7 +97,7 @@ def causes_of(
         impact = _impact(cluster_state, one, now, lost)
         groups.setdefault(_key_of(cluster_state, one), []).append((one, impact))
         yield
-    causes = [_cause(key, members) for key, members in groups.items()]
+    causes = [_cause(key, members, others.get(key)) for key, members in groups.items()]
     return Causes(
         position=cluster_state.position,
         at=timestamp(now),
@@ -132,11 +134,13 @@ def _is_node(cluster_state: ClusterState, node: str) -> bool:
     return node in cluster_state.config.nodes
 
 
-def _cause(key: str, members: list[tuple[Attention, Impact]]) -> Cause:
+def _cause(key: str, members: list[tuple[Attention, Impact]], others: Unlisted | None) -> Cause:
     ordered = sorted(members, key=lambda one: (-one[1].gpu_seconds, one[0].title))
     first, _ = ordered[0]
-    count = sum(impact.count for _, impact in members)
-    began = [impact.since for _, impact in members if impact.since is not None]
+    unnamed = () if others is None else (Impact(others.since, others.count, others.gpu_seconds),)
+    impacts = [*(impact for _, impact in members), *unnamed]
+    count = sum(impact.count for impact in impacts)
+    began = [impact.since for impact in impacts if impact.since is not None]
     return Cause(
         key=key,
         kind=first.kind,
@@ -144,7 +148,7 @@ def _cause(key: str, members: list[tuple[Attention, Impact]]) -> Cause:
         title=_title(key, first, count, len(members)),
         unit=_unit(first),
         count=count,
-        gpu_seconds=sum(impact.gpu_seconds for _, impact in members),
+        gpu_seconds=sum(impact.gpu_seconds for impact in impacts),
         since=timestamp(min(began)) if began else None,
         link=first.link,
         items=[one for one, _ in ordered[:MAX_ITEMS]],
@@ -192,26 +196,23 @@ def _of_workload(workload: Workload, at: Instant) -> Impact:
     holds = admitted is not None and admitted.status
     since = admitted.last_transition_at if holds and admitted else workload.created_at
     seconds = max(0, at - since) // MICROSECONDS_PER_SECOND
-    return Impact(since, 1, gpus_of(amounts_requested(workload)) * seconds)
+    return Impact(since, 1, gpus_requested(workload) * seconds)
 
 
 def _lost_by_failures(
     cluster_state: ClusterState, at: Instant, scope: NamespaceScope
 ) -> Cooperative[dict[str, Impact]]:
     """By the link of the alert of a LocalQueue: what its failed workloads had run."""
-    counts, spent, first = Counter[str](), Counter[str](), dict[str, Instant]()
-    for workload in tuple(cluster_state.workloads.values()):
-        yield
-        if not failed_lately(workload, at) or (
-            scope is not None and workload.namespace not in scope
-        ):
-            continue
-        queue = workload.spec.queue_name
-        link = f"/workloads?phase=Failed&namespace={workload.namespace}&queue={queue}"
-        ended, admitted = workload.finished_at or at, condition(workload, "Admitted")
-        begun = min(ended, admitted.last_transition_at) if admitted else ended
-        counts[link] += 1
-        seconds = (ended - begun) // MICROSECONDS_PER_SECOND
-        spent[link] += gpus_of(amounts_requested(workload)) * seconds
-        first[link] = min(first.get(link, ended), ended)
-    return {link: Impact(first[link], counts[link], spent[link]) for link in counts}
+    found: dict[str, Impact] = {}
+    for (namespace, queue), keys in failed_lately(cluster_state, at, scope).items():
+        first, spent = at, 0
+        for key in keys:
+            yield
+            workload = cluster_state.workloads[key]
+            ended, admitted = workload.finished_at or at, condition(workload, "Admitted")
+            begun = min(ended, admitted.last_transition_at) if admitted else ended
+            spent += gpus_requested(workload) * ((ended - begun) // MICROSECONDS_PER_SECOND)
+            first = min(first, ended)
+        link = f"/workloads?phase=Failed&namespace={namespace}&queue={queue}"
+        found[link] = Impact(first, len(keys), spent)
+    return found

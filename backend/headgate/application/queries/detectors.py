@@ -8,35 +8,39 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
-
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.cooperative import Cooperative, at_once
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.kinds.executor_nodes import (
-    executor_of_flavors,
-    is_connected,
-    nodes_of_flavor,
-)
-from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import round_stream, workload_stream
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.pending_reasons import recorded_reason, unschedulable
-from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
+from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
+from headgate.domain.scheduling.pending_reasons import SharedReasons, unschedulable
+from headgate.domain.scheduling.queueing.queue_checks import check_queues, cluster_queue_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
+from headgate.domain.workload_index import (
+    MAX_RECENT_STARTS,
+    Affected,
+    GroupKey,
+    RecentStart,
+    Unlisted,
+    affected_of,
+    oldest,
+    unlisted,
+)
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.state import Workload, condition, phase_of
+from headgate.domain.workloads.state import Workload
 from headgate.messages.catalogue import remedy_messages
 
 ProblemKind = Literal["Starvation", "NeverStarts", "Thrash", "FollowerDrift"]
 LONG_WAIT_SECONDS = 3_600
 OVERTAKERS = 5
 """So many younger ones of no higher priority must have started while it waited."""
+LONG_HEAD_SECONDS = 3_600
+"""A strict line that has not moved for so long is told, whatever its head waits for."""
 THRASH_SECONDS = 3_600
 THRASH_ROUNDS = 3
 """So many rounds between the same two in an hour are no coincidence."""
-KEPT_OUT = ("Hold", "Queue", "Backoff")
-"""Blockers that others neither cause nor profit from."""
 DRIFT_EVENTS = 10_000
 """A read model that is so far behind is not just catching up."""
 
@@ -53,17 +57,48 @@ class DetectedProblem:
     namespace: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class DetectedProblems:
+    """What the detectors found: of each kind the oldest workloads, and the sums of all others."""
+
+    listed: list[DetectedProblem]
+    unlisted: Mapping[str, Unlisted]
+
+
 def detected_problems(cluster_state: ClusterState, at: Instant) -> list[DetectedProblem]:
-    """Everything that the state shows, in a fixed order."""
-    return at_once(detect_problems(cluster_state, at))
+    """What the state shows, the oldest workloads of each kind."""
+    return at_once(detect_problems(cluster_state, at, None)).listed
 
 
-def detect_problems(cluster_state: ClusterState, at: Instant) -> Cooperative[list[DetectedProblem]]:
-    """The same in steps, as every workload is read."""
-    never = yield from _unschedulable(cluster_state)
-    hopeless = {found.about for found in never}
-    starving = yield from _starving(cluster_state, at, hopeless)
-    return [*starving, *never, *_thrashing(cluster_state, at)]
+def detect_problems(
+    cluster_state: ClusterState, at: Instant, scope: NamespaceScope
+) -> Cooperative[DetectedProblems]:
+    """What concerns workloads in a scope, in steps: one for each group of workloads that are alike.
+
+    Workloads of a group wait for the same reasons, so that only the first of each group is read,
+    and those that are listed.
+    """
+    never = yield from _unschedulable(cluster_state, scope)
+    starving = yield from _starving(
+        cluster_state, at, {each.key for each in never if each.key is not None}, scope
+    )
+    reasons = {key: each.why for each in never for _, key in each.ages}
+    sums = {
+        "Starvation": unlisted(starving, at, cluster_state.workloads),
+        "NeverStarts": unlisted(never, at, cluster_state.workloads),
+    }
+    return DetectedProblems(
+        [
+            *(_starvation(cluster_state, cluster_state.workloads[key]) for key in oldest(starving)),
+            *(
+                _unschedulable_problem(cluster_state.workloads[key], reason)
+                for key in oldest(never)
+                if (reason := reasons[key]) is not None
+            ),
+            *_thrashing(cluster_state, at, scope),
+        ],
+        {kind: found for kind, found in sums.items() if found is not None},
+    )
 
 
 def drifted_followers(positions: Mapping[str, int], head: int) -> list[DetectedProblem]:
@@ -80,13 +115,20 @@ def drifted_followers(positions: Mapping[str, int], head: int) -> list[DetectedP
     ]
 
 
-def _unschedulable(cluster_state: ClusterState) -> Cooperative[list[DetectedProblem]]:
+def _unschedulable(
+    cluster_state: ClusterState, scope: NamespaceScope
+) -> Cooperative[list[Affected]]:
     found = []
-    for _, workload in sorted(cluster_state.workloads.items()):
-        why = unschedulable(cluster_state, workload)
-        if why is not None:
-            found.append(_unschedulable_problem(workload, why))
+    shared = SharedReasons()
+    for key in tuple(cluster_state.reads.index.groups):
         yield
+        # Another read may have tried something in an overlay since, and undone it.
+        group = cluster_state.reads.index.groups[key]
+        if scope is None or key.namespace in scope:
+            first = cluster_state.workloads[next(group.by_age())]
+            why = unschedulable(cluster_state, first, shared)
+            if why is not None:
+                found.append(affected_of(group, len(group.ages), key, why))
     return found
 
 
@@ -102,61 +144,95 @@ def _unschedulable_problem(workload: Workload, why: Explanation) -> DetectedProb
 
 
 def _starving(
-    cluster_state: ClusterState, at: Instant, hopeless: Container[str]
-) -> Cooperative[list[DetectedProblem]]:
-    started = _started_by_queue(cluster_state)
+    cluster_state: ClusterState, at: Instant, hopeless: Container[GroupKey], scope: NamespaceScope
+) -> Cooperative[list[Affected]]:
+    """The workloads that so many younger ones of no higher priority overtook.
+
+    Of two workloads of a group the older one has all overtakers of the younger one, so that those
+    that starve are the oldest of each group.
+    """
     latest = at - LONG_WAIT_SECONDS * MICROSECONDS_PER_SECOND
-    old = [item for item in cluster_state.workloads.items() if item[1].created_at <= latest]
     found = []
-    for key, workload in sorted(old):
+    for key in tuple(cluster_state.reads.index.groups):
         yield
-        if phase_of(workload) != "Pending" or key in hopeless:
+        group = cluster_state.reads.index.groups[key]
+        if (
+            key in hopeless
+            or not key.competes
+            or (scope is not None and key.namespace not in scope)
+        ):
             continue
-        queue = cluster_queue_of(cluster_state.config, workload)
-        overtakers = [other for other in started.get(queue, ()) if _overtook(other, workload)]
-        if len(overtakers) >= OVERTAKERS and _takes_part(cluster_state, workload, at):
-            last = max(overtakers, key=lambda one: (_reserved_at(one), one.key))
-            told = DetectedProblem(
-                "Starvation",
-                key,
-                message("Starving", workload=workload_reference(key)),
-                message(
-                    "StarvingDetail",
-                    overtakers=len(overtakers),
-                    queue=queue,
-                    last=workload_reference(last.key),
-                ),
-                workload_stream(last.key),
-                workload.namespace,
-            )
-            found.append(told)
+        first = cluster_state.workloads[next(group.by_age())]
+        starts = _starts_beside(cluster_state, first)
+        if len(starts) < OVERTAKERS or check_queues(cluster_state.config, first) is not None:
+            continue
+        number = group.ages.rank((min(starts[-OVERTAKERS].created_at, latest + 1),))
+        if number:
+            found.append(affected_of(group, number, key))
     return found
 
 
-def _takes_part(cluster_state: ClusterState, workload: Workload, at: Instant) -> bool:
-    """Whether nothing but its competitors keeps it out: no hold, no gate, no queue of its own."""
-    why = recorded_reason(cluster_state, workload, at)
-    return why is not None and all(b.type not in KEPT_OUT for b in why.blockers)
+def _starts_beside(cluster_state: ClusterState, workload: Workload) -> list[RecentStart]:
+    """The starts of no higher priority in its ClusterQueue, the latest created last."""
+    queue = cluster_queue_of(cluster_state.config, workload)
+    return cluster_state.recent_starts.up_to(queue, workload.spec.priority)
 
 
-def _started_by_queue(cluster_state: ClusterState) -> dict[str, list[Workload]]:
-    found: dict[str, list[Workload]] = {}
-    for workload in cluster_state.workloads.values():
-        if workload.admission is not None:
-            found.setdefault(workload.admission.cluster_queue, []).append(workload)
-    return found
+def _starvation(cluster_state: ClusterState, workload: Workload) -> DetectedProblem:
+    starts = _starts_beside(cluster_state, workload)
+    overtakers = [start for start in starts if start.created_at > workload.created_at]
+    last = max(overtakers, key=lambda start: (start.reserved_at, start.key))
+    code = "StarvingDetail" if len(overtakers) < MAX_RECENT_STARTS else "StarvingDetailAtLeast"
+    return DetectedProblem(
+        "Starvation",
+        workload.key,
+        message("Starving", workload=workload_reference(workload.key)),
+        message(
+            code,
+            overtakers=len(overtakers),
+            queue=cluster_queue_of(cluster_state.config, workload),
+            last=workload_reference(last.key),
+        ),
+        workload_stream(last.key),
+        workload.namespace,
+    )
 
 
-def _overtook(other: Workload, waiting: Workload) -> bool:
-    return other.created_at > waiting.created_at and other.spec.priority <= waiting.spec.priority
+@dataclass(frozen=True, slots=True)
+class BlockedHead:
+    """The head of a StrictFIFO queue with so many workloads behind it, and why it cannot start.
+
+    `never` is None where others must end first.
+    """
+
+    cluster_queue: str
+    workload: Workload
+    behind: int
+    never: Explanation | None
 
 
-def _reserved_at(workload: Workload) -> Instant:
-    found = condition(workload, "QuotaReserved")
-    return found.last_transition_at if found else 0
+def blocked_heads(cluster_state: ClusterState, at: Instant) -> Iterator[BlockedHead | None]:
+    """Heads that can never start, or that have waited for very long with others behind them.
+
+    By ClusterQueue, with None for each that has no such head (trap Q21).
+    """
+    for name, key in sorted(cluster_state.partition_index.of_cluster_queue.items()):
+        line = cluster_state.partition(key).pending[name]
+        ranks = local_queue_ranks(cluster_state, name, cluster_state.changed_at)
+        first = line.first(ranks) if line.strict else None
+        head = cluster_state.workloads.get(first or "")
+        if head is None or head.explanation is None:
+            yield None
+            continue
+        behind, never = len(line.in_heap) - 1, unschedulable(cluster_state, head)
+        waited = (at - head.created_at) // MICROSECONDS_PER_SECOND
+        is_blocked = never is not None or (behind and waited >= LONG_HEAD_SECONDS)
+        yield BlockedHead(name, head, behind, never) if is_blocked else None
 
 
-def _thrashing(cluster_state: ClusterState, at: Instant) -> Iterator[DetectedProblem]:
+def _thrashing(
+    cluster_state: ClusterState, at: Instant, scope: NamespaceScope
+) -> Iterator[DetectedProblem]:
     since = at - THRASH_SECONDS * MICROSECONDS_PER_SECOND
     pairs: dict[tuple[str, str], list[Round]] = {}
     for _, found in sorted(cluster_state.rounds.items()):
@@ -165,7 +241,8 @@ def _thrashing(cluster_state: ClusterState, at: Instant) -> Iterator[DetectedPro
                 one, other = sorted((found.preemptor, victim.workload))
                 pairs.setdefault((one, other), []).append(found)
     for (one, other), rounds in sorted(pairs.items()):
-        if len(rounds) >= THRASH_ROUNDS:
+        is_seen = scope is None or one.partition("/")[0] in scope
+        if is_seen and len(rounds) >= THRASH_ROUNDS:
             last = max(rounds, key=lambda found: (found.committed_at, found.id))
             yield DetectedProblem(
                 "Thrash",
@@ -196,102 +273,3 @@ def _loop_detail(pair: tuple[str, str], rounds: Sequence[Round], rule: str) -> M
 def _rule_of(found: Round, pair: Iterable[str]) -> str:
     names = tuple(pair)
     return next(victim.reason for victim in found.victims if victim.workload in names)
-
-
-SECONDS_WITHOUT_REPORT = 15
-"""A program without an Executor is taken for absent where it reports nothing for so long."""
-
-ENDS = ("Succeeded", "Failed", "Cancelled")
-
-
-class UnservedFlavor(msgspec.Struct, frozen=True, kw_only=True):
-    """A flavor with its nodes and Executors, none of which is connected; empty for none at all.
-
-    `unfinished` counts the workloads of its ClusterQueues that have not ended.
-    """
-
-    flavor: str
-    nodes: tuple[str, ...]
-    executors: tuple[str, ...]
-    unfinished: int
-
-
-def unserved_flavors(cluster_state: ClusterState, at: Instant) -> Cooperative[list[UnservedFlavor]]:
-    """The flavors of ClusterQueues without a connected executor, by name.
-
-    Where no Executor selects a flavor, a program may report without one: the flavor is unserved
-    once an admitted workload has waited for a report while no other one of its queues runs.
-    """
-    config, found = cluster_state.config, []
-    is_any_lost = not all(map(is_connected, config.executors.values()))
-    queues = _queues_by_flavor(config)
-    silent = yield from _silent_flavors(cluster_state, queues, at)
-    for name in sorted(queues.keys() & config.resource_flavors.keys()):
-        yield
-        if not is_any_lost and name not in silent:
-            continue
-        nodes = nodes_of_flavor(config, config.resource_flavors[name])
-        executors = {node.spec.executor for node in nodes} or {executor_of_flavors(config, (name,))}
-        known = [config.executors[each] for each in executors if each in config.executors]
-        if any(map(is_connected, known)) or ("" in executors and name not in silent):
-            continue
-        found.append(
-            UnservedFlavor(
-                flavor=name,
-                nodes=tuple(sorted(node.name for node in nodes)),
-                executors=tuple(sorted(executor.name for executor in known)),
-                unfinished=sum(_unfinished(cluster_state, queue) for queue in queues[name]),
-            )
-        )
-    return found
-
-
-def _queues_by_flavor(config: ObjectSet) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, queue in sorted(config.cluster_queues.items()):
-        offered = (each.name for group in queue.spec.resource_groups for each in group.flavors)
-        for flavor in dict.fromkeys(offered):
-            found.setdefault(flavor, []).append(name)
-    return found
-
-
-def _phases(cluster_state: ClusterState, queue: str) -> Mapping[str, int]:
-    return cluster_state.partition_index.counts.get(f"clusterqueue/{queue}", {})
-
-
-def _unfinished(cluster_state: ClusterState, queue: str) -> int:
-    phases = _phases(cluster_state, queue)
-    return sum(phases.values()) - sum(phases.get(end, 0) for end in ENDS)
-
-
-def _silent_flavors(
-    cluster_state: ClusterState, queues: Mapping[str, Iterable[str]], at: Instant
-) -> Cooperative[frozenset[str]]:
-    """Flavors with an admitted workload of which nothing was reported, and no running one."""
-    starting = {
-        flavor
-        for flavor, names in queues.items()
-        if any("Starting" in _phases(cluster_state, name) for name in names)
-        and not any("Running" in _phases(cluster_state, name) for name in names)
-    }
-    found: set[str] = set()
-    if not starting:
-        return frozenset()
-    for workload in tuple(cluster_state.workloads.values()):
-        yield
-        is_starting = phase_of(workload) == "Starting"
-        if is_starting and _seconds_admitted(workload, at) >= SECONDS_WITHOUT_REPORT:
-            found |= _flavors_of(workload) & starting
-    return frozenset(found)
-
-
-def _flavors_of(workload: Workload) -> set[str]:
-    assert workload.admission is not None, "a starting workload is admitted"
-    given = workload.admission.pod_set_assignments
-    return {flavor for assignment in given for flavor in assignment.flavors.values()}
-
-
-def _seconds_admitted(workload: Workload, at: Instant) -> int:
-    admitted = condition(workload, "Admitted")
-    assert admitted is not None, "a starting workload is admitted"
-    return (at - admitted.last_transition_at) // MICROSECONDS_PER_SECOND

@@ -9,7 +9,7 @@ from headgate.application.access.redaction import NamespaceScope, cluster_queues
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
 from headgate.application.historical_ports import ResolvedPoint, point_at_instant
-from headgate.application.projections.queue_history import QueueMinute
+from headgate.application.projections.followers import QueueMinute
 from headgate.application.queries.capacity_history import by_importance, sample_of
 from headgate.application.queries.queue_status import (
     WAITING,

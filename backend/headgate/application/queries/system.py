@@ -8,7 +8,6 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, allows, diagnostic, visible_to
 from headgate.application.application_services import ApplicationServices
-from headgate.application.cooperative import Cooperative, run_yielding
 from headgate.application.ports import EventFilter, PartitionRow
 from headgate.application.queries import events
 from headgate.application.queries.attention import (
@@ -16,9 +15,14 @@ from headgate.application.queries.attention import (
     find_attention,
     most_severe,
     process_alerts,
+    unlisted_inactive,
 )
 from headgate.application.queries.causes import Causes, causes_of
-from headgate.application.queries.detectors import detect_problems, drifted_followers
+from headgate.application.queries.detectors import (
+    DetectedProblem,
+    detect_problems,
+    drifted_followers,
+)
 from headgate.application.queries.events import EventView
 from headgate.application.queries.views import (
     Position,
@@ -31,7 +35,7 @@ from headgate.application.queries.views import (
 )
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.workloads.state import phase_of
+from headgate.domain.workload_index import Unlisted
 from headgate.messages.catalogue import text_of
 
 
@@ -139,7 +143,7 @@ async def overview(services: ApplicationServices, scope: NamespaceScope) -> Over
     return Overview(
         position=cluster_state.position,
         at=timestamp(now),
-        counts=await run_yielding(_counts(cluster_state, scope)),
+        counts=_counts(cluster_state, scope),
         attention=await _findings(services, scope, now),
         recent=[event for event in newest.items if event.type != EXPLAINED][:RECENT],
         admitted_per_minute=await _admitted(services, scope, now),
@@ -148,20 +152,37 @@ async def overview(services: ApplicationServices, scope: NamespaceScope) -> Over
 
 async def causes(services: ApplicationServices, scope: NamespaceScope) -> Causes:
     """All alerts that may be seen, grouped by cause."""
-    alerts, detected, needing = await _alerts(services, scope, services.clock.now())
-    return await services.reader.while_still(
-        causes_of(services, [*alerts, *detected, *needing], scope)
-    )
+    found = await _alerts(services, scope, services.clock.now())
+    alerts = [*found.of_process, *found.detected, *found.needing]
+    return await services.reader.while_still(causes_of(services, alerts, found.unlisted, scope))
 
 
-async def _alerts(
-    services: ApplicationServices, scope: NamespaceScope, now: int
-) -> tuple[list[Attention], list[Attention], list[Attention]]:
-    """Of this process, of the detectors, and all other things that need attention."""
+class _Alerts(msgspec.Struct, frozen=True):
+    """Of this process, of the detectors, and all other things that need attention.
+
+    `unlisted` are workloads of each kind that no alert names.
+    """
+
+    of_process: list[Attention]
+    detected: list[Attention]
+    needing: list[Attention]
+    unlisted: dict[str, Unlisted]
+
+
+async def _alerts(services: ApplicationServices, scope: NamespaceScope, now: int) -> _Alerts:
     cluster_state, reader = services.reader.cluster_state, services.reader
     needing = await reader.while_still(find_attention(cluster_state, now, scope))
-    detected = await _detected(services, scope, now)
-    return list(process_alerts(services.readiness.latest)), detected, needing
+    positions = await asyncio.to_thread(services.followers.positions)
+    shown = await reader.while_still(detect_problems(cluster_state, now, scope))
+    drifted = drifted_followers(positions, reader.position) if scope is None else []
+    detected = [_attention(one, scope) for one in (*shown.listed, *drifted)]
+    inactive = unlisted_inactive(cluster_state, now, scope)
+    return _Alerts(
+        list(process_alerts(services.readiness.latest)),
+        detected,
+        needing,
+        {**shown.unlisted, **({} if inactive is None else {"WorkloadInactive": inactive})},
+    )
 
 
 async def _findings(
@@ -169,8 +190,9 @@ async def _findings(
 ) -> list[Attention]:
     """What the detectors found and what else needs attention, with the positions that show it."""
     cluster_state = services.reader.cluster_state
-    alerts, detected, needing = await _alerts(services, scope, now)
-    found = [*alerts, *detected[:MAX_PROBLEMS], *most_severe(needing)]
+    alerts = await _alerts(services, scope, now)
+    worst = most_severe(alerts.needing)
+    found = [*alerts.of_process, *alerts.detected[:MAX_PROBLEMS], *worst]
     places = [(one.stream, cluster_state.version_of(one.stream)) for one in found]
     shown_at = await asyncio.to_thread(services.log.positions_of, places)
     return [
@@ -179,41 +201,30 @@ async def _findings(
     ]
 
 
-async def _detected(
-    services: ApplicationServices, scope: NamespaceScope, now: int
-) -> list[Attention]:
-    cluster_state = services.reader.cluster_state
-    positions = await asyncio.to_thread(services.followers.positions)
-    shown = await services.reader.while_still(detect_problems(cluster_state, now))
+def _attention(one: DetectedProblem, scope: NamespaceScope) -> Attention:
     is_visible = visible_to(scope)
-    found = [
-        one
-        for one in (*shown, *drifted_followers(positions, services.reader.position))
-        if scope is None or one.namespace in scope
-    ]
-    return [
-        Attention(
-            kind=one.kind,
-            severity="warning",
-            title=text_of(one.title, is_visible),
-            detail=text_of(one.detail, is_visible),
-            title_message=message_view(one.title, is_visible),
-            detail_message=message_view(one.detail, is_visible),
-            link=f"/workloads/{one.about}" if one.namespace else "/events",
-            stream=one.evidence if allows(scope, one.evidence) else "",
-        )
-        for one in found
-    ]
+    return Attention(
+        kind=one.kind,
+        severity="warning",
+        title=text_of(one.title, is_visible),
+        detail=text_of(one.detail, is_visible),
+        title_message=message_view(one.title, is_visible),
+        detail_message=message_view(one.detail, is_visible),
+        link=f"/workloads/{one.about}" if one.namespace else "/events",
+        stream=one.evidence if allows(scope, one.evidence) else "",
+    )
 
 
-def _counts(cluster_state: ClusterState, scope: NamespaceScope) -> Cooperative[dict[str, int]]:
+def _counts(cluster_state: ClusterState, scope: NamespaceScope) -> dict[str, int]:
+    """Workloads by phase, summed over LocalQueues where not all may be seen."""
+    found = cluster_state.partition_index.counts
     if scope is None:
-        return dict(sorted(cluster_state.partition_index.counts.get("", {}).items()))
+        return dict(sorted(found.get("", {}).items()))
     counts = Counter[str]()
-    for workload in tuple(cluster_state.workloads.values()):
-        if workload.namespace in scope:
-            counts[phase_of(workload)] += 1
-        yield
+    for name, phases in found.items():
+        kind, _, queue = name.partition("/")
+        if kind == "localqueue" and queue.partition("/")[0] in scope:
+            counts.update(phases)
     return dict(sorted(counts.items()))
 
 

@@ -1,0 +1,382 @@
+"""Workloads as reads look for them: in groups that are alike, in phases, and those with quota.
+
+It follows from the states of the workloads alone, is built when it is first read, and is updated
+with each change from then on. A read looks at groups, of which there are about as many as kinds of
+work, and not at workloads.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import islice
+from typing import TypeAlias
+
+import msgspec
+
+from headgate.domain.recorded_event import workload_stream
+from headgate.domain.scheduling.ordering.pending_places import EquivalenceClass, SortedBlocks
+from headgate.domain.scheduling.queueing.local_queue_usage import UsageUndo
+from headgate.domain.scheduling.queueing.pending_entry import equivalence_class
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.message import Message
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.predicates import has_admission_gates, is_admissible
+from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
+from headgate.domain.workloads.transitions.preemption import oldest_ongoing_eviction
+
+Age: TypeAlias = tuple[Instant, str]
+"""The creation of a workload, and its key: the oldest sorts first."""
+
+INDEXED_PHASES: frozenset[Phase] = frozenset({"Inactive", "Starting"})
+GPU = "gpu"
+
+
+class GroupKey(msgspec.Struct, frozen=True):
+    """All of a workload without quota that reads tell apart.
+
+    `standing` is its own part in whether it may be evaluated, `reserved` the recorded reason of a
+    condition QuotaReserved that is False, empty for none; `explained`: its evaluation left one.
+    """
+
+    namespace: str
+    queue_name: str
+    standing: tuple[bool, ...]
+    reserved: str
+    explained: bool
+    pod_sets: tuple[str, ...]
+    equivalence_class: EquivalenceClass
+
+    @property
+    def competes(self) -> bool:
+        """Whether nothing but its queues and its competitors keeps it from quota."""
+        is_candidate, *_, is_evicted, is_nominated = self.standing
+        return is_candidate and not is_evicted and not is_nominated
+
+    @property
+    def local_queue(self) -> str:
+        """The LocalQueue as `namespace/name`."""
+        return f"{self.namespace}/{self.queue_name}"
+
+
+class WorkloadsByAge:
+    """Workloads by age, and the GPUs that they request: in all, and times their creation."""
+
+    def __init__(self) -> None:
+        self.ages: SortedBlocks[Age] = SortedBlocks()
+        self.gpus = 0
+        self.gpu_creation = 0
+
+    def count(self, workload: Workload, change: int) -> None:
+        """Add a workload, or with -1 remove it."""
+        age, gpus = (workload.created_at, workload.key), gpus_requested(workload) * change
+        if change > 0:
+            self.ages.add(age)
+        else:
+            self.ages.remove(age)
+        self.gpus += gpus
+        self.gpu_creation += gpus * workload.created_at
+
+    def by_age(self) -> Iterator[str]:
+        """The workloads, the oldest first."""
+        return (key for _, key in self.ages.starting_at(0))
+
+
+class WorkloadIndex:
+    """Groups of the workloads without quota, and the keys of all in phases that reads look for.
+
+    `groups` has those that neither end nor have quota; `by_phase` those in `INDEXED_PHASES` by
+    namespace; `holders` those with an admission that have not ended, by its ClusterQueue; and
+    `evicting` those with an ongoing eviction of the whole or of pods; `failed` those that failed,
+    with the instant, by LocalQueue.
+    """
+
+    def __init__(self, workloads: Iterable[Workload] = ()) -> None:
+        self.groups: dict[GroupKey, WorkloadsByAge] = {}
+        self.by_phase: dict[Phase, dict[str, WorkloadsByAge]] = {}
+        self.holders: dict[str, dict[str, None]] = {}
+        self.evicting: dict[str, None] = {}
+        self.failed: dict[tuple[str, str], SortedBlocks[Age]] = {}
+        for workload in workloads:
+            self.replace(None, workload)
+
+    def replace(self, old: Workload | None, new: Workload | None) -> None:
+        """Index a workload that was added, changed or deleted."""
+        self._regroup(old, new)
+        for workload, change in ((old, -1), (new, 1)):
+            if workload is None:
+                continue
+            self._count_phase(workload, change)
+            if workload.admission is not None and workload.finished_at is None:
+                held = self.holders.setdefault(workload.admission.cluster_queue, {})
+                _note(held, workload.key, change)
+            if oldest_ongoing_eviction(workload) is not None:
+                _note(self.evicting, workload.key, change)
+
+    def in_phase(self, phase: Phase, namespaces: Container[str] | None) -> list[WorkloadsByAge]:
+        """The workloads in one of `INDEXED_PHASES` by namespace; None for all namespaces."""
+        found = sorted(self.by_phase.get(phase, {}).items())
+        return [each for name, each in found if namespaces is None or name in namespaces]
+
+    def failed_since(
+        self, since: Instant, namespaces: Container[str] | None
+    ) -> dict[tuple[str, str], list[str]]:
+        """The workloads that failed from an instant on by LocalQueue, the latest last."""
+        return {
+            place: [key for _, key in ends.starting_at(ends.rank((since,)))]
+            for place, ends in sorted(self.failed.items())
+            if (namespaces is None or place[0] in namespaces) and ends.rank((since,)) < len(ends)
+        }
+
+    def keys_in_phase(self, phase: Phase) -> Iterator[str]:
+        """The keys of the workloads in one of `INDEXED_PHASES`."""
+        return (key for group in self.in_phase(phase, None) for key in group.by_age())
+
+    def _regroup(self, old: Workload | None, new: Workload | None) -> None:
+        before = group_key(old) if old is not None else None
+        after = group_key(new) if new is not None else None
+        is_same = old is not None and new is not None and _is_same_age(old, new)
+        if before == after and is_same:
+            return
+        if before is not None and old is not None:
+            group = self.groups[before]
+            group.count(old, -1)
+            if not group.ages:
+                del self.groups[before]
+        if after is not None and new is not None:
+            self.groups.setdefault(after, WorkloadsByAge()).count(new, 1)
+
+    def _count_phase(self, workload: Workload, change: int) -> None:
+        phase = phase_of(workload)
+        if phase in INDEXED_PHASES:
+            found = self.by_phase.setdefault(phase, {})
+            found.setdefault(workload.namespace, WorkloadsByAge()).count(workload, change)
+        elif phase == "Failed" and workload.finished_at is not None:
+            place = (workload.namespace, workload.spec.queue_name)
+            ends = self.failed.setdefault(place, SortedBlocks())
+            (ends.add if change > 0 else ends.remove)((workload.finished_at, workload.key))
+
+
+def group_key(workload: Workload) -> GroupKey | None:
+    """The group of a workload without quota; None for one that has quota or ends."""
+    state = (workload.finished_at, workload.terminating_at, workload.cancelling_at)
+    if workload.admission is not None or any(each is not None for each in state):
+        return None
+    reserved = condition(workload, "QuotaReserved")
+    return GroupKey(
+        workload.namespace,
+        workload.spec.queue_name,
+        standing_of(workload),
+        reserved.reason if reserved is not None and not reserved.status else "",
+        workload.explanation is not None,
+        tuple(pod_set.name for pod_set in workload.spec.pod_sets),
+        equivalence_class(workload),
+    )
+
+
+def standing_of(workload: Workload) -> tuple[bool, ...]:
+    """What of its own state decides whether a workload without quota may be evaluated."""
+    return (
+        is_admissible(workload),
+        workload.spec.active,
+        workload.hold is not None,
+        has_admission_gates(workload),
+        workload.requeue.requeue_at is not None,
+        workload.eviction is not None,
+        workload.round_id is not None,
+    )
+
+
+def gpus_requested(workload: Workload) -> int:
+    """The number of GPUs that all pods of a workload request, of whatever maker."""
+    return sum(
+        amount * pod_set.count
+        for pod_set in workload.spec.pod_sets
+        for name, amount in pod_set.scheduling.requests.items()
+        if name.rpartition("/")[2] == GPU
+    )
+
+
+def _is_same_age(old: Workload, new: Workload) -> bool:
+    return old.created_at == new.created_at and old.spec is new.spec
+
+
+def _note(found: dict[str, None], key: str, change: int) -> None:
+    if change > 0:
+        found[key] = None
+    else:
+        found.pop(key, None)
+
+
+MAX_LISTED = 50
+"""So many workloads of each kind of finding are named."""
+
+
+class Unlisted(msgspec.Struct, frozen=True):
+    """Workloads with one kind of finding that are counted and not named."""
+
+    count: int
+    gpu_seconds: int
+    since: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """The oldest workloads of a group: so many, with those of them that may be listed.
+
+    `gpu_creation` sums the creation of each times the GPUs that it requests.
+    """
+
+    ages: tuple[Age, ...]
+    count: int
+    gpus: int
+    gpu_creation: int
+    key: GroupKey | None = None
+    why: Explanation | None = None
+
+
+def affected_of(
+    group: WorkloadsByAge,
+    number: int,
+    key: GroupKey | None = None,
+    why: Explanation | None = None,
+) -> Affected:
+    """The first so many of a group."""
+    ages = tuple(islice(group.ages.starting_at(0), min(number, MAX_LISTED)))
+    gpus, creation = group.gpus, group.gpu_creation
+    if number < len(group.ages):
+        each = gpus // len(group.ages)
+        created = sum(at for at, _ in islice(group.ages.starting_at(0), number))
+        gpus, creation = each * number, each * created
+    return Affected(ages, number, gpus, creation, key, why)
+
+
+def oldest(found: Iterable[Affected]) -> list[str]:
+    """The workloads to list, the oldest first."""
+    return [key for _, key in nsmallest(MAX_LISTED, (age for each in found for age in each.ages))]
+
+
+def unlisted(
+    found: Sequence[Affected], at: Instant, workloads: Mapping[str, Workload]
+) -> Unlisted | None:
+    """The sums of all that `oldest` leaves out; None where it leaves out none."""
+    listed = set(oldest(found))
+    count = sum(each.count for each in found) - len(listed)
+    if not count:
+        return None
+    spent, since = 0, at
+    for each in found:
+        spent += each.gpus * at - each.gpu_creation
+        for created, key in each.ages:
+            if key in listed:
+                spent -= (at - created) * gpus_requested(workloads[key])
+            else:
+                since = min(since, created)
+    return Unlisted(count, max(0, spent) // MICROSECONDS_PER_SECOND, since)
+
+
+class RecentStart(msgspec.Struct, frozen=True):
+    """A workload that got quota: its creation, its key and the reservation."""
+
+    created_at: Instant
+    key: str
+    reserved_at: Instant
+
+
+StartKey: TypeAlias = tuple[str, int]
+"""A ClusterQueue, and the priority of a workload that got quota there."""
+
+StartTable: TypeAlias = tuple[tuple[StartKey, tuple[RecentStart, ...]], ...]
+
+StartUndo: TypeAlias = tuple[StartKey, tuple[RecentStart, ...]] | None
+
+FoldUndo: TypeAlias = tuple[UsageUndo, StartUndo]
+"""What undoes an event in the folds beside the states: of usage and of recent starts."""
+
+MAX_RECENT_STARTS = 20
+
+
+class RecentStarts:
+    """By ClusterQueue and priority, the latest created of all workloads that got quota.
+
+    What overtook a pending workload was created after it, so that these suffice to tell. They are
+    folded from changes and outlive the workloads.
+    """
+
+    def __init__(self, starts: StartTable = ()) -> None:
+        self.starts: dict[StartKey, tuple[RecentStart, ...]] = dict(starts)
+
+    def dump(self) -> StartTable:
+        """All of them in a fixed order."""
+        return tuple(sorted(self.starts.items()))
+
+    def replace(self, old: Workload | None, new: Workload | None) -> StartUndo:
+        """Note a workload that got quota; returns what `restore` takes to undo it."""
+        if new is None or new.admission is None or (old is not None and old.admission is not None):
+            return None
+        reserved = condition(new, "QuotaReserved")
+        if reserved is None or not reserved.status:
+            return None
+        place = (new.admission.cluster_queue, new.spec.priority)
+        before = self.starts.get(place, ())
+        own = RecentStart(new.created_at, new.key, reserved.last_transition_at)
+        others = (each for each in before if (each.created_at, each.key) != own_age(own))
+        latest = sorted((*others, own), key=own_age)[-MAX_RECENT_STARTS:]
+        self.starts[place] = tuple(latest)
+        return place, before
+
+    def restore(self, undo: StartUndo) -> None:
+        """Undo the change that returned this."""
+        if undo is None:
+            return
+        place, before = undo
+        if before:
+            self.starts[place] = before
+        else:
+            self.starts.pop(place, None)
+
+    def up_to(self, cluster_queue: str, priority: int) -> list[RecentStart]:
+        """The starts of no higher priority in a ClusterQueue, the latest created last."""
+        found = (
+            each
+            for (queue, other), starts in self.starts.items()
+            if queue == cluster_queue and other <= priority
+            for each in starts
+        )
+        return sorted(found, key=own_age)
+
+
+def own_age(start: RecentStart) -> Age:
+    """The age of the workload that started."""
+    return start.created_at, start.key
+
+
+class WorkloadReads:
+    """The index of the workloads of a cluster state from when it is first read."""
+
+    def __init__(
+        self, workloads: Mapping[str, Workload], quarantined: Mapping[str, Message]
+    ) -> None:
+        # Both are filled and never replaced.
+        self._workloads = workloads
+        self._quarantined = quarantined
+        self._index: WorkloadIndex | None = None
+        self._skipped: tuple[str, ...] = ()
+
+    @property
+    def index(self) -> WorkloadIndex:
+        """The index of all workloads but those with a quarantined stream, up to date."""
+        skipped = tuple(self._quarantined)
+        if self._index is None or self._skipped != skipped:
+            self._skipped = skipped
+            read = (w for w in self._workloads.values() if workload_stream(w.key) not in skipped)
+            self._index = WorkloadIndex(read)
+        return self._index
+
+    def replace(self, old: Workload | None, new: Workload | None) -> None:
+        """Index a workload that was added, changed or deleted."""
+        if self._index is not None and old is not new:
+            self._index.replace(old, new)
+
+    def forget_index(self) -> None:
+        """Build the index again when it is read next."""
+        self._index = None
