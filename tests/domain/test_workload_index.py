@@ -8,7 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headgate.application.cooperative import at_once
+from headgate.application.metrics_gauges import add_up, read_gauges
 from headgate.application.queries.attention import find_attention, unlisted_inactive
+from headgate.application.queries.capacity_history import sample_of
 from headgate.application.queries.detectors import (
     LONG_WAIT_SECONDS,
     OVERTAKERS,
@@ -19,8 +21,12 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.scheduling.ordering import pending_places
+from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
 from headgate.domain.scheduling.pending_reasons import recorded_reason, unschedulable
-from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
+from headgate.domain.scheduling.queueing.queue_checks import (
+    cluster_queue_of,
+    unreserved_condition,
+)
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.message import message
 from headgate.domain.workload_index import WorkloadIndex, gpus_requested
@@ -31,7 +37,8 @@ from headgate.domain.workloads.events import (
     WorkloadHeld,
     WorkloadReleased,
 )
-from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import Workload, condition, is_admitted, phase_of
 from tests.builders.world import World, quotas
 
 KEPT_OUT = ("Hold", "Queue", "Backoff")
@@ -96,6 +103,10 @@ def assert_as_scanned(world: World) -> None:
             if workload_stream(each.key) not in state.quarantined
         )
     )
+    assert counted_by_group(state) == counted_by_scan(state)
+    assert state.reads.index.with_quota() == sorted(
+        key for key, each in state.workloads.items() if has_quota_reservation(each)
+    )
     found = at_once(detect_problems(state, world.at, None))
     by_kind: dict[str, set[str]] = {}
     for one in found.listed:
@@ -109,6 +120,47 @@ def assert_as_scanned(world: World) -> None:
             hidden = [state.workloads[key] for key in keys - listed]
             assert others.since == min(workload.created_at for workload in hidden)
             assert others.gpu_seconds == _gpu_seconds(hidden, world.at)
+
+
+Unadmitted = dict[tuple[str, str, str, str], int]
+
+
+def counted_by_group(state: ClusterState) -> tuple[Unadmitted, dict[str, dict[str, int]]]:
+    """The unadmitted workloads by reason, and what pending ones request of each ClusterQueue."""
+    sample = sample_of(state)
+    assert sample.pending_workloads == {
+        name: len(queue.in_order()) for name, queue in _pending(state)
+    }
+    return at_once(add_up(state)).unadmitted, sample.pending
+
+
+def _pending(state: ClusterState) -> list[tuple[str, PendingQueue]]:
+    partitions = [state.partition(key) for key in state.partition_keys()]
+    return [each for partition in partitions for each in partition.pending.items()]
+
+
+def counted_by_scan(state: ClusterState) -> tuple[Unadmitted, dict[str, dict[str, int]]]:
+    """What `counted_by_group` tells, with each workload looked at by itself."""
+    unadmitted: Unadmitted = {}
+    requested: dict[str, dict[str, int]] = {}
+    for name, queue in _pending(state):
+        requested[name] = {}
+        for key in queue.in_order():
+            workload = state.workloads[key]
+            kept_out = unreserved_condition(state.config, workload)
+            told = kept_out if key in queue.suspended else None
+            told = told or condition(workload, "QuotaReserved")
+            cause = told.reason if told is not None and not told.status else "PendingEvaluation"
+            place = (name, workload.local_queue_key, "NoReservation", cause)
+            unadmitted[place] = unadmitted.get(place, 0) + 1
+            amounts = requested[name]
+            amounts["gpu"] = amounts.get("gpu", 0) + gpus_requested(workload)
+    for workload in state.workloads.values():
+        if has_quota_reservation(workload) and not is_admitted(workload):
+            name = cluster_queue_of(state.config, workload)
+            place = (name, workload.local_queue_key, "UnsatisfiedAdmissionChecks", "")
+            unadmitted[place] = unadmitted.get(place, 0) + 1
+    return unadmitted, requested
 
 
 def _gpu_seconds(workloads: list[Workload], at: int) -> int:
@@ -206,7 +258,7 @@ class Unscannable(dict[str, Workload]):
     def _scanned(self) -> Any:
         raise AssertionError("all workloads were gone through")
 
-    values = items = keys = __iter__ = _scanned  # type: ignore[assignment]
+    values = items = keys = __iter__ = _scanned
 
 
 def _looked_up(pending: int) -> int:
@@ -222,9 +274,11 @@ def _looked_up(pending: int) -> int:
     state = world.cluster_state
     assert state.reads.index.groups
     counted = Unscannable(dict.items(state.workloads))
-    state.workloads = counted
+    vars(state)["workloads"] = counted
     found = at_once(detect_problems(state, world.at, None))
     told = at_once(find_attention(state, world.at, None))
+    at_once(read_gauges(state))
+    sample_of(state)
     assert unlisted_inactive(state, world.at, None) is None
     assert [one.kind for one in told if one.kind == "WorkloadInactive"] == ["WorkloadInactive"]
     others = found.unlisted["NeverStarts"]

@@ -17,6 +17,8 @@ from headgate.application.metrics_counters import (
 from headgate.application.metrics_cycles import round_gauges
 from headgate.application.queries.queue_status import (
     counts_of,
+    pending_groups,
+    pending_queue,
     reserved_usage,
 )
 from headgate.application.queries.queue_tree import queue_counts
@@ -54,7 +56,7 @@ NO_WORKLOADS = WorkloadTotals({}, {}, {})
 
 def read_gauges(cluster_state: ClusterState) -> Cooperative[list[Metric]]:
     """Every gauge of ClusterQueues, cohorts and LocalQueues, in small steps."""
-    totals = yield from _add_up(cluster_state)
+    totals = yield from add_up(cluster_state)
     return (yield from each(queue_gauges(cluster_state, totals)))
 
 
@@ -116,33 +118,32 @@ def queue_gauges(cluster_state: ClusterState, totals: WorkloadTotals) -> Iterato
     yield from _local_queue_gauges(cluster_state, totals)
 
 
-def _add_up(cluster_state: ClusterState) -> Cooperative[WorkloadTotals]:
+def add_up(cluster_state: ClusterState) -> Cooperative[WorkloadTotals]:
+    """The totals, by groups of pending workloads and by each workload with quota."""
     totals = WorkloadTotals({}, {}, {})
+    for queue, workload, count in pending_groups(cluster_state):
+        kept_out = workload.key in pending_queue(cluster_state, queue).suspended
+        found = unreserved_condition(cluster_state.config, workload) if kept_out else None
+        _count_unadmitted(totals, queue, workload, found, count)
+        yield
     for partition_key in cluster_state.partition_keys():
         partition = cluster_state.partition(partition_key)
-        for queue, pending in sorted(partition.pending.items()):
-            for key in (*pending.in_heap, *pending.suspended):
-                workload = cluster_state.workloads[key]
-                kept_out = key in pending.suspended
-                found = unreserved_condition(cluster_state.config, workload) if kept_out else None
-                _count_unadmitted(totals, queue, workload, found)
-                yield
         for queue, holding in sorted(partition.charges.holding.items()):
             for key, charge in tuple(holding.items()):
                 workload = cluster_state.workloads[key]
-                _count_unadmitted(totals, queue, workload, None)
+                _count_unadmitted(totals, queue, workload, None, 1)
                 _add_held(totals, workload, charge.amounts)
                 yield
     return totals
 
 
 def _count_unadmitted(
-    totals: WorkloadTotals, queue: str, workload: Workload, derived: Condition | None
+    totals: WorkloadTotals, queue: str, workload: Workload, derived: Condition | None, count: int
 ) -> None:
     if is_admitted(workload):
         return
     place = (queue, workload.local_queue_key, *_why_unadmitted(workload, derived))
-    totals.unadmitted[place] = totals.unadmitted.get(place, 0) + 1
+    totals.unadmitted[place] = totals.unadmitted.get(place, 0) + count
 
 
 def _add_held(totals: WorkloadTotals, workload: Workload, amounts: FlavorUsage) -> None:

@@ -112,6 +112,10 @@ class WorkloadIndex:
             if oldest_ongoing_eviction(workload) is not None:
                 _note(self.evicting, workload.key, change)
 
+    def with_quota(self) -> list[str]:
+        """The keys of the workloads that have quota, sorted."""
+        return sorted(key for keys in self.holders.values() for key in keys)
+
     def in_phase(self, phase: Phase, namespaces: Container[str] | None) -> list[WorkloadsByAge]:
         """The workloads in one of `INDEXED_PHASES` by namespace; None for all namespaces."""
         found = sorted(self.by_phase.get(phase, {}).items())

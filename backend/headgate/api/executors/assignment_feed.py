@@ -191,8 +191,8 @@ class AssignmentFeed:
         self._attempts = {}
         self._position = self._begins_at = cluster_state.position
         self._is_begun = True
-        for key, workload in cluster_state.workloads.items():
-            found = self._attempt(workload)
+        for key in cluster_state.reads.index.with_quota():
+            found = self._attempt(cluster_state.workloads[key])
             if found.executors:
                 self._attempts[key] = found
 
@@ -211,9 +211,10 @@ class AssignmentFeed:
             self._journal.append(Change(position, key, found))
 
     def _note_all(self, position: int) -> None:
-        """Nodes may have changed their executor: every workload may have."""
-        workloads = self._services.reader.cluster_state.workloads
-        for key, workload in workloads.items():
+        """Nodes may have changed their executor: every workload with quota may have."""
+        cluster_state = self._services.reader.cluster_state
+        for key in cluster_state.reads.index.with_quota():
+            workload = cluster_state.workloads[key]
             if self._attempts.get(key, _NONE).executors != self._attempt(workload).executors:
                 self._note(position, key)
 

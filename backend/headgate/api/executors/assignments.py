@@ -21,7 +21,7 @@ from headgate.application.queries.pods import PodTemplate, pod_templates
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
-from headgate.domain.workloads.predicates import has_quota_reservation, require_reported
+from headgate.domain.workloads.predicates import require_reported
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from headgate.domain.workloads.transitions.preemption import ongoing_evictions
@@ -34,7 +34,9 @@ async def assignments(request: Caller, *, limit: int, after: str | None) -> Answ
     cluster_state = services_of(request).reader.cluster_state
     scope = request.user.namespaces
     keys = [
-        key for key in _holders(cluster_state) if scope is None or key.partition("/")[0] in scope
+        key
+        for key in cluster_state.reads.index.with_quota()
+        if scope is None or key.partition("/")[0] in scope
     ]
     start = bisect_right(keys, after_token(after, QUESTION, str) or "")
     chosen = keys[start : start + limit]
@@ -58,7 +60,7 @@ async def evictions(
     question = f"evictions|{handler}"
     keys = [
         key
-        for key in _holders(cluster_state)
+        for key in cluster_state.reads.index.with_quota()
         if (scope is None or key.partition("/")[0] in scope)
         and any(_is_for(each, handler) for each in ongoing_evictions(cluster_state.workloads[key]))
     ]
@@ -109,15 +111,6 @@ def _preemptor(
     if cause is None or (scope is not None and cause.preemptor.partition("/")[0] not in scope):
         return {}
     return {"preemptor": cause.preemptor}
-
-
-def _holders(cluster_state: ClusterState) -> list[str]:
-    """Returns the keys of the workloads that hold quota, sorted."""
-    return sorted(
-        key
-        for key, workload in cluster_state.workloads.items()
-        if workload.admission is not None and has_quota_reservation(workload)
-    )
 
 
 def _assignment(workload: Workload, templates: Mapping[str, PodTemplate]) -> dict[str, object]:

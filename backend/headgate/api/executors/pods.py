@@ -195,8 +195,8 @@ def assigned_keys(cluster_state: ClusterState, executor: str) -> list[str]:
     """The workloads with pods of the executor, by name."""
     return sorted(
         key
-        for key, workload in cluster_state.workloads.items()
-        if executor in executors_of(cluster_state.config, workload)
+        for key in cluster_state.reads.index.with_quota()
+        if executor in executors_of(cluster_state.config, cluster_state.workloads[key])
     )
 
 
@@ -236,16 +236,16 @@ async def _reserved_ports(
         for each in found
         if each.rendezvous is not None
     }
-    workloads = services.reader.cluster_state.workloads
     reserved = await services.rendezvous_ports.reserve(
         list(wanted.values()),
-        lambda: {
-            (each.uid, each.attempt)
-            for each in workloads.values()
-            if is_admitted(each) and each.finished_at is None
-        },
+        lambda: _admitted_attempts(services.reader.cluster_state),
     )
     return {key: reserved[each.key] for key, each in wanted.items() if each.key in reserved}
+
+
+def _admitted_attempts(cluster_state: ClusterState) -> set[tuple[str, int]]:
+    held = map(cluster_state.workloads.__getitem__, cluster_state.reads.index.with_quota())
+    return {(each.uid, each.attempt) for each in held if is_admitted(each)}
 
 
 def _item(

@@ -11,6 +11,7 @@ from headgate.application.access.redaction import NamespaceScope, cluster_queues
 from headgate.application.application_services import ApplicationServices
 from headgate.application.historical_ports import ResolvedPoint
 from headgate.application.historical_states import CapacitySample
+from headgate.application.queries.queue_status import pending_groups
 from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
 from headgate.application.time_travel import SampledPeriod, bounds_of
 from headgate.domain.cluster_state import ClusterState
@@ -78,6 +79,10 @@ def sample_of(cluster_state: ClusterState) -> CapacitySample:
         dict[str, dict[str, int]](),
     )
     waiting: dict[str, int] = {}
+    demand: dict[str, Counter[str]] = {}
+    for name, workload, count in pending_groups(cluster_state):
+        of_group = {resource: n * count for resource, n in amounts_requested(workload).items()}
+        demand.setdefault(name, Counter()).update(of_group)
     for key in cluster_state.partition_keys():
         partition = cluster_state.partition(key)
         nominal.update(_nominal(partition.tree))
@@ -85,11 +90,8 @@ def sample_of(cluster_state: ClusterState) -> CapacitySample:
             of_queue = Counter[str]()
             for (_, resource), amount in partition.usage[ACTUAL][f"clusterqueue/{name}"].items():
                 of_queue[resource] += amount
-            keys = queue.in_order()
-            demand = Counter[str]()
-            for workload in keys:
-                demand.update(amounts_requested(cluster_state.workloads[workload]))
-            used[name], pending[name], waiting[name] = dict(of_queue), dict(demand), len(keys)
+            used[name], waiting[name] = dict(of_queue), queue.count()
+            pending[name] = dict(demand.get(name, ()))
     return CapacitySample(dict(nominal), _offered(cluster_state), used, pending, waiting)
 
 

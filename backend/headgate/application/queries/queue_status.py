@@ -218,6 +218,29 @@ def pending_order(cluster_state: ClusterState, cluster_queue: str) -> PendingOrd
     return PendingOrder(waiting.in_order(ranks), waiting.strict)
 
 
+def pending_queue(cluster_state: ClusterState, cluster_queue: str) -> PendingQueue:
+    """The pending queue of a ClusterQueue; an empty one for an absent ClusterQueue."""
+    key = cluster_state.partition_index.of_cluster_queue.get(cluster_queue)
+    if key is None:
+        return PendingQueue(strict=False)
+    return cluster_state.partition(key).pending[cluster_queue]
+
+
+def pending_groups(cluster_state: ClusterState) -> Iterator[tuple[str, Workload, int]]:
+    """Each group of alike pending workloads: their ClusterQueue, the oldest, and how many they are.
+
+    What is pending is in a queue of the scheduler; an inactive workload or one on hold is not.
+    """
+    index = cluster_state.reads.index
+    for key in tuple(index.groups):
+        local = cluster_state.config.local_queues.get(key.local_queue)
+        group = cluster_state.reads.index.groups[key]
+        oldest = next(group.by_age())
+        name = local.spec.cluster_queue if local else ""
+        if pending_queue(cluster_state, name).entry(oldest) is not None:
+            yield name, cluster_state.workloads[oldest], len(group.ages)
+
+
 class PendingPlace(msgspec.Struct, frozen=True):
     """A pending workload, and how many are before it in its queues and its cohort tree.
 
@@ -241,11 +264,10 @@ class PendingLine:
     def __init__(self, cluster_state: ClusterState, cluster_queue: str) -> None:
         self._workloads = cluster_state.workloads
         key = cluster_state.partition_index.of_cluster_queue.get(cluster_queue)
-        self._queue = PendingQueue(strict=False)
+        self._queue = pending_queue(cluster_state, cluster_queue)
         self._others: list[SchedulingOrder] = []
         if key is not None:
             partition = cluster_state.partition(key)
-            self._queue = partition.pending[cluster_queue]
             root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
             self._others = [
                 _order_of(cluster_state, name, queue)

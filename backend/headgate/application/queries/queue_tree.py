@@ -17,6 +17,7 @@ from headgate.application.queries.queue_status import (
     counts_of,
     loans,
     nominal_below,
+    pending_groups,
     used_below,
     used_beyond_quota,
     weighted_share_of,
@@ -254,6 +255,9 @@ def queue_summary(
     cluster_state, now = services.reader.cluster_state, services.clock.now()
     waits = yield from _waits(cluster_state, now - DAY)
     sample = sample_of(cluster_state)
+    oldest: dict[str, Instant] = {}
+    for name, workload, _ in pending_groups(cluster_state):
+        oldest[name] = min(oldest.get(name, now), workload.created_at)
     resources = by_importance(sample.nominal)
     wanted = resource or next(iter(resources), "")
     visible = None if scope is None else cluster_queues_of(cluster_state.config, scope)
@@ -271,9 +275,6 @@ def queue_summary(
             if visible is not None and name not in visible:
                 continue
             mine = sorted(waits.get(name, ()))
-            pending = [
-                cluster_state.workloads[w].created_at for w in partition.pending[name].in_order()
-            ]
             rows.append(
                 QueueRow(
                     cluster_queue=name,
@@ -286,7 +287,7 @@ def queue_summary(
                     waits=len(mine),
                     wait_p50_seconds=_percentile(mine, 50),
                     wait_p95_seconds=_percentile(mine, 95),
-                    oldest_pending_at=timestamp_or_none(min(pending, default=None)),
+                    oldest_pending_at=timestamp_or_none(oldest.get(name)),
                 )
             )
     all_waits = sorted(wait for row in rows for wait in waits.get(row.cluster_queue, ()))
