@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.application.access.redaction import message_json, redactor_of, visible_to
-from headgate.application.event_hub import shown_event
+from headgate.application.event_hub import MESSAGE_TAG, render_event, shown_event
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.message import Argument, Message, ObjectReference
-from headgate.event_log.codec import EVENT_CLASSES
+from headgate.domain.workloads.events import WorkloadSubmitted
+from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
+from headgate.event_log.codec import EVENT_CLASSES, encode
 from headgate.messages.catalogue import AS_RECORDED, text_of
 from tests.event_log.samples import sample_of
 
@@ -87,6 +89,27 @@ def test_no_event_names_an_object_of_another_namespace(
     shown = msgspec.json.encode(shown_event(found, SCOPE)).decode()
     assert "zeus" not in shown
     assert "zeus" not in text_of(message, visible_to(SCOPE))
+
+
+@pytest.mark.parametrize("event_class", EVENT_CLASSES)
+def test_readers_of_all_namespaces_get_what_redaction_leaves_of_everything(
+    event_class: type[DomainEvent],
+) -> None:
+    found = _event(event_class, Message("PreemptedBy", {"preemptor": FOREIGN}))
+    rendered = msgspec.json.decode(render_event(found))
+    assert rendered == msgspec.json.decode(msgspec.json.encode(shown_event(found, None)))
+
+
+def test_a_submission_without_messages_is_rendered_as_it_is_stored() -> None:
+    spec = WorkloadSpec(pod_sets=(PodSet(scheduling=Scheduling(requests={})),))
+    event = WorkloadSubmitted(uid="u", namespace="team-a", name="mine", spec=spec)
+    found = msgspec.structs.replace(_event(WorkloadSubmitted, Message("PreemptedBy")), event=event)
+    stored = encode(event)[2]
+    assert MESSAGE_TAG not in stored
+    shown = shown_event(found, None)
+    assert b"readable_since" in stored
+    assert "readable_since" not in shown["data"]
+    assert msgspec.json.decode(render_event(found)) == shown
 
 
 @given(message=messages)

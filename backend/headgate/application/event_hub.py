@@ -21,19 +21,21 @@ from headgate.application.queries.views import timestamp
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
-from headgate.event_log.codec import SINCE_FIELD, encode, stored_name_of
+from headgate.event_log.codec import SINCE_FIELD, encode, stored_name_of, without_since
 from headgate.messages.catalogue import sentence_of, text_of
 from headgate.messages.rendering import IsVisible
 
 _ENCODER = msgspec.json.Encoder()
+MESSAGE_TAG = b'"type":"message"'
+"""Stands in the fields of each event that holds a message, which is shown with its text."""
 
 
 def render_event(recorded: RecordedEvent) -> bytes:
-    """The whole of an event as JSON, for readers of all namespaces."""
-    if redactor_of(type(recorded.event)) is not None:
-        return _ENCODER.encode(shown_event(recorded, None))
+    """The whole of an event as JSON, for readers of all namespaces: as stored, with its texts."""
     kind, _, fields = encode(recorded.event)
-    return _ENCODER.encode(_envelope(recorded, kind, msgspec.Raw(fields)))
+    if MESSAGE_TAG in fields:
+        return _ENCODER.encode(shown_event(recorded, None))
+    return _ENCODER.encode(_envelope(recorded, kind, msgspec.Raw(without_since(fields))))
 
 
 def _whole(data: Any) -> Any:  # noqa: ANN401 - JSON

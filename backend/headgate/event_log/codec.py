@@ -130,6 +130,7 @@ IGNORABLE_FIELD = "ignorable"
 SINCE_FIELD = "readable_since"
 """In the body of an event: the least schema version of its name that can read it."""
 
+_SINCE = re.compile(rb'\A\{"readable_since":\d{1,9},?')
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -201,6 +202,11 @@ def _declared(name: str, fields: bytes) -> bytes:
         return fields
     said = b'"ignorable":true' if name in IGNORABLE else b'"readable_since":%d' % (since or 0)
     return b"{" + said + (b"," if len(fields) > len(b"{}") else b"") + fields[1:]
+
+
+def without_since(fields: bytes) -> bytes:
+    """The fields without the note for releases before this one, which stands first."""
+    return _SINCE.sub(b"{", fields, count=1)
 
 
 def decode(name: str, schema_version: int, fields: bytes | str) -> DomainEvent:
