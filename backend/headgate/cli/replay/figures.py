@@ -286,10 +286,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def audit(client: HeadgateClient, replay: ReplayInput) -> Outcome:
     """Returns the counts of all workloads of the replay, pending ones by reason."""
-    phases = {
-        f"{item['metadata']['namespace']}/{item['metadata']['name']}": item["status"]["phase"]
-        for item in client.items(f"/v1/namespaces/{replay.namespace}/workloads")
-    }
+    rows = client.items("/v1/workload-rows", {"filter": f"namespace:={replay.namespace}"})
+    phases = {f"{row['namespace']}/{row['name']}": row["phase"] for row in rows}
     ours = {arrival.key: phases.get(arrival.key, "") for arrival in replay.arrivals}
     finished = sum(1 for phase in ours.values() if phase in FINISHED_PHASES)
     waiting = [key for key, phase in ours.items() if phase in PENDING_PHASES]
