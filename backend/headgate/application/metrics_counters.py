@@ -157,9 +157,17 @@ class MetricByQueue(Generic[AnyMetric]):
         self._by_cluster_queue: AnyMetric = by_cluster_queue
         self._by_local_queue: AnyMetric = by_local_queue
         self._by_class = by_class
+        self._series: dict[tuple[QueueLabels, Labels], tuple[AnyMetric, AnyMetric]] = {}
 
     def of(self, queues: QueueLabels, *more: str) -> tuple[AnyMetric, AnyMetric]:
         """The two series of a workload in these queues; `more` are values of further labels."""
+        known = self._series.get((queues, more))
+        if known is None:
+            known = self._series[queues, more] = self._labelled(queues, more)
+        return known
+
+    def _labelled(self, queues: QueueLabels, more: Labels) -> tuple[AnyMetric, AnyMetric]:
+        """The series as the library finds them, which costs more than to count in them."""
         more = (*more, queues.priority_class) if self._by_class else more
         return (
             self._by_cluster_queue.labels(queues.cluster_queue, *more),
