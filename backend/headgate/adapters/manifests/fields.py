@@ -261,12 +261,15 @@ class Fields:
 
     def reject_unknown(self) -> None:
         """Note every field that no reader asked for, with the nearest name that one did."""
-        known = sorted(self._known.union(self._ignored_settings))
+        known = self._known.union(self._ignored_settings)
+        if self.values.keys() <= known:
+            return
+        listed = sorted(known)
         for name in self.values:
             if name in known or len(self.problems) >= MAX_PROBLEMS:
                 continue
-            near = nearest(name, known)
-            others = () if near else tuple(known)
+            near = nearest(name, listed)
+            others = () if near else tuple(listed)
             self.note(name, "FieldUnknown", field=shown(name), nearest=near, known=others)
 
     def _list(self, name: str) -> list[Any]:
