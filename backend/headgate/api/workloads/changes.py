@@ -202,13 +202,16 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
 async def _newest_warnings(
     request: Caller, parts: Sequence[list[Entry]], results: Sequence[list[CommandResult]]
 ) -> list[AdviceView]:
-    """Returns warnings after the state caught up, so that no new queue is reported missing."""
+    """Returns warnings under the newest configuration, so that no new queue is reported missing."""
     entries = [entry for part in parts for entry in part]
     changes = [changed for part in results for changed in part]
+    services = services_of(request)
+    known = services.reader.cluster_state.config_position
     found = await run_yielding(warnings_of(request, entries, changes))
     if found:
-        await catch_up(services_of(request))
-        found = await run_yielding(warnings_of(request, entries, changes))
+        await catch_up(services)
+        if services.reader.cluster_state.config_position != known:
+            found = await run_yielding(warnings_of(request, entries, changes))
     return found
 
 
