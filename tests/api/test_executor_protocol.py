@@ -196,6 +196,25 @@ def test_leases_are_no_events(claim: Callable[..., Process]) -> None:
         assert process.post("lease", {"runningPods": 1}).json()["position"] == before
 
 
+def test_leases_last_longer_by_the_time_in_which_the_api_was_away(
+    platform: Platform, claim: Callable[..., Process]
+) -> None:
+    """Given an hour without an API, a lease that ended in it goes on, and an older end stays."""
+    claim("was-away", leaseSeconds=30)
+    claim("had-ended", leaseSeconds=30)
+    away = "UPDATE api_service SET served_at = served_at - 3600 * 1000000::bigint"
+    ends = (
+        "UPDATE executor_lease SET expires_at = expires_at - %s * 1000000::bigint"
+        " WHERE executor = %s"
+    )
+    with platform.pool.connection() as connection:
+        connection.execute(away)
+        connection.execute(ends, (1_800, "was-away"))
+        connection.execute(ends, (7_200, "had-ended"))
+    found = {each.executor: each.has_ended for each in platform.leases.serve(max_gap_seconds=5)}
+    assert (found["was-away"], found["had-ended"]) == (False, True)
+
+
 def test_nodes_register_and_what_an_administrator_set_stays(
     admin: Api, claim: Callable[..., Process]
 ) -> None:
