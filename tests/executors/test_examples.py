@@ -99,3 +99,7 @@ def test_a_preempted_gang_saves_its_work_and_goes_on_from_there(
     evicted = events_of(client, name, "workload.evicted")
     assert [each["reason"] for each in evicted] == ["Preempted"]
     assert evicted[0]["eviction"] == ledger["id"]
+    timeline = client.read(f"{WORKLOADS}/{name}/timeline")["entries"]
+    (told,) = [each for each in timeline if each["type"] == "workload.evicted"]
+    assert told["data"]["eviction"] == ledger["id"]
+    assert [each["type"] for each in timeline].count("workload.quota_reserved") == 2
