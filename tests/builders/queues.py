@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, CohortSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota

@@ -12,8 +12,9 @@ from headgate.domain.kinds.cluster_queue import (
     ClusterQueueChanged,
     ClusterQueueCreated,
     ClusterQueueSpec,
+    CohortCreated,
+    CohortSpec,
 )
-from headgate.domain.kinds.cohort import CohortCreated, CohortSpec
 from headgate.domain.kinds.configuration import (
     ConfigurationChanged,
     ConfigurationCreated,

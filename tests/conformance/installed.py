@@ -9,8 +9,11 @@ from headgate.adapters.manifests.parse import Desired, Refused, parse_value
 from headgate.adapters.manifests.registry import version_written
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckReported
-from headgate.domain.kinds.cluster_queue import ClusterQueueChanged, ClusterQueueCreated
-from headgate.domain.kinds.cohort import CohortCreated
+from headgate.domain.kinds.cluster_queue import (
+    ClusterQueueChanged,
+    ClusterQueueCreated,
+    CohortCreated,
+)
 from headgate.domain.kinds.configuration import ConfigurationCreated
 from headgate.domain.kinds.kubernetes_kinds import (
     LimitRangeCreated,

@@ -9,9 +9,9 @@ from headgate.domain.kinds.admission_check import AdmissionCheckSpec, CheckParam
 from headgate.domain.kinds.cluster_queue import (
     AdmissionCheckRule,
     ClusterQueueSpec,
+    CohortSpec,
     FlavorFungibility,
 )
-from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.queue_settings import (

@@ -15,9 +15,10 @@ from headgate.domain.kinds.cluster_queue import (
     ClusterQueueChanged,
     ClusterQueueCreated,
     ClusterQueueSpec,
+    CohortCreated,
+    CohortSpec,
     FlavorFungibility,
 )
-from headgate.domain.kinds.cohort import CohortCreated, CohortSpec
 from headgate.domain.kinds.local_queue import (
     LocalQueueCreated,
     LocalQueueResumed,

@@ -8,10 +8,9 @@ from msgspec.structs import replace
 from headgate.application.verify import Finding
 from headgate.application.verify.verify import GRACE, History
 from headgate.domain.kinds import cluster_queue as q
-from headgate.domain.kinds import cohort, resource_flavor
 from headgate.domain.kinds import local_queue as lq
-from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds import resource_flavor
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, CohortSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
@@ -62,7 +61,7 @@ def settings() -> list[StreamEvent]:
     host = NodeSpec(allocatable={"cpu": 8_000, "pods": 10})
     flavor = ResourceFlavorSpec(node_labels={"kind": "plain"}, topology_name="t")
     return [
-        ("cohort/all", cohort.CohortCreated(uid="c", name="all", spec=CohortSpec())),
+        ("cohort/all", q.CohortCreated(uid="c", name="all", spec=CohortSpec())),
         (
             "resourceflavor/plain",
             resource_flavor.ResourceFlavorCreated(uid="f", name="plain", spec=flavor),

@@ -45,8 +45,7 @@ from headgate.application.queries.queue_status import (
     weighted_share_of,
 )
 from headgate.application.uploads import unknown_uploads, uploads_of
-from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, CohortSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.executor import ExecutorSpec

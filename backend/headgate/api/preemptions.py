@@ -23,7 +23,7 @@ from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.access.redaction import NamespaceScope, shown_key
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
-from headgate.application.queries.preemption_chains import chain_of
+from headgate.application.queries.causes import chain_of
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import round_stream
 from headgate.domain.rounds.state import Round

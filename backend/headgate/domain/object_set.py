@@ -18,8 +18,7 @@ from headgate.domain.workloads.state import Workload
 
 if TYPE_CHECKING:
     from headgate.domain.kinds.admission_check import AdmissionCheckSpec
-    from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-    from headgate.domain.kinds.cohort import CohortSpec
+    from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, CohortSpec
     from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
     from headgate.domain.kinds.executor import ExecutorSpec
     from headgate.domain.kinds.kubernetes_kinds import (

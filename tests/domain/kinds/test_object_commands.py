@@ -4,12 +4,15 @@ from msgspec.structs import replace
 
 from headgate.domain.kinds.cluster_queue import (
     CLUSTER_QUEUE,
+    COHORT,
     ClusterQueueChanged,
     ClusterQueueCreated,
     ClusterQueueDeleted,
     ClusterQueueDeletionRequested,
+    CohortCreated,
+    CohortDeleted,
+    CohortSpec,
 )
-from headgate.domain.kinds.cohort import COHORT, CohortCreated, CohortDeleted, CohortSpec
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.kubernetes_kinds import NAMESPACE, NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.object_commands import Change, Create, FinishDeletion, RequestDeletion

@@ -4,8 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.cohort import CohortChanged, CohortSpec
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule, CohortChanged, CohortSpec
 from headgate.domain.kinds.queue_activity import (
     cluster_queue_activity,
     cohort_cycle,

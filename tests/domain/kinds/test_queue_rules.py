@@ -7,11 +7,13 @@ from msgspec.structs import replace
 
 from headgate.domain.kinds.cluster_queue import (
     CLUSTER_QUEUE,
+    COHORT,
     AdmissionCheckRule,
+    CohortSpec,
     FlavorFungibility,
     cluster_queue_violations,
+    cohort_violations,
 )
-from headgate.domain.kinds.cohort import COHORT, CohortSpec, cohort_violations
 from headgate.domain.kinds.local_queue import LOCAL_QUEUE, LocalQueueSpec, local_queue_violations
 from headgate.domain.kinds.object_commands import Change, Create
 from headgate.domain.kinds.queue_settings import (

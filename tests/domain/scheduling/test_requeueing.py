@@ -4,8 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.domain.kinds.admission_check import AdmissionCheckDeleted, AdmissionCheckReported
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.cohort import CohortChanged, CohortDeleted, CohortSpec
+from headgate.domain.kinds.cluster_queue import (
+    AdmissionCheckRule,
+    CohortChanged,
+    CohortDeleted,
+    CohortSpec,
+)
 from headgate.domain.kinds.kubernetes_kinds import NamespaceChanged, NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.resource_flavor import (
     ResourceFlavorChanged,

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from headgate.domain.kinds.cluster_queue import (
     AdmissionCheckRule,
     ClusterQueueSpec,
+    CohortSpec,
     FlavorFungibility,
 )
-from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.queue_settings import (
     BorrowWithinCohort,
     ClusterQueuePreemption,

@@ -40,12 +40,13 @@ from headgate.domain.kinds.admission_check import (
 )
 from headgate.domain.kinds.cluster_queue import (
     CLUSTER_QUEUE,
+    COHORT,
     AdmissionCheckRule,
     ClusterQueueSpec,
+    CohortSpec,
     FlavorFungibility,
     FungibilityPolicy,
 )
-from headgate.domain.kinds.cohort import COHORT, CohortSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.queue_settings import MinimumRuntime
 from headgate.domain.kinds.queue_stop import StopPolicy

@@ -5,14 +5,15 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from headgate.adapters.manifests.codec import OURS, Codec, Extras, ReadSpec
-from headgate.adapters.manifests.feature_gates import honour_feature_gates, set_kueue_defaults
-from headgate.adapters.manifests.fields import Fields, either
-from headgate.adapters.manifests.metadata import Duration, ManifestSchema, Quantity, object_schema
-from headgate.adapters.manifests.metric_labels import (
+from headgate.adapters.manifests.feature_gates import (
     MetricsSchema,
+    honour_feature_gates,
     read_metrics,
     rendered_metrics,
+    set_kueue_defaults,
 )
+from headgate.adapters.manifests.fields import Fields, either
+from headgate.adapters.manifests.metadata import Duration, ManifestSchema, Quantity, object_schema
 from headgate.adapters.manifests.queue_settings import WAIT_RECORD, InstallationWaitSchema
 from headgate.adapters.manifests.records import (
     ReadField,

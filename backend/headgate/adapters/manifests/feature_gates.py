@@ -1,6 +1,7 @@
-"""Kueue's defaults and feature gates in a Configuration; each gate is honoured or warned about.
+"""Kueue's defaults, feature gates and labels of metrics in a Configuration.
 
-The table has every gate of Kueue 0.20.0 with its stage, its default there, and what holds here.
+The table has every gate of Kueue 0.20.0 with its stage, its default there, and what holds here;
+each is honoured or warned about. Labels of metrics are those that objects give (KEP 7066).
 """
 
 from typing import Any, Literal
@@ -8,7 +9,10 @@ from typing import Any, Literal
 import msgspec
 
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.metadata import ManifestSchema
+from headgate.adapters.manifests.records import Record, field, listed, read_required_text
 from headgate.domain.field_rules import shown
+from headgate.domain.kinds.metric_labels import METRIC_LABEL_KINDS, MetricLabel, MetricRules
 from headgate.messages.rendering import nearest
 
 GateEffect = Literal[
@@ -257,3 +261,57 @@ _WITHOUT_EFFECT = {
     "NoOtherClusters": "FeatureGateNoOtherClusters",
     "OfKubernetes": "FeatureGateOfKubernetes",
 }
+
+
+OF_WORKLOADS = "Workload"
+"""Labels of this kind would part a figure of a queue; it is passed over with a warning."""
+
+
+def _read_kinds(fields: Fields, name: str, _: object) -> tuple[str, ...]:
+    found = fields.words(name, (*METRIC_LABEL_KINDS, OF_WORKLOADS))
+    if OF_WORKLOADS in found:
+        fields.warn(name, "FieldWithoutEffect", field=f"{name}: {OF_WORKLOADS}")
+    named = fields.texts(name)
+    return tuple(kind for kind in found if kind != OF_WORKLOADS) if named else METRIC_LABEL_KINDS
+
+
+_METRICS = Record(
+    MetricRules,
+    listed(
+        "customLabels",
+        Record(
+            MetricLabel,
+            field("name", read=read_required_text),
+            field("sourceLabelKey", omits_usual=True),
+            field("sourceAnnotationKey", omits_usual=True),
+            field("sourceKinds", read=_read_kinds),
+        ),
+    ),
+    without_effect=("bindAddress", "enableClusterQueueResources", "localQueueMetrics"),
+)
+
+
+def read_metrics(spec: Fields, name: str, usual: MetricRules) -> MetricRules:
+    """The labels of the section, and a warning for each field that says how Kueue serves."""
+    fields = spec.child(name)
+    return usual if fields is None else _METRICS.read_nested(fields)
+
+
+def rendered_metrics(metrics: MetricRules) -> dict[str, Any]:
+    """The section."""
+    return _METRICS.render(metrics)
+
+
+class MetricLabelSchema(ManifestSchema, kw_only=True, frozen=True):
+    """A label of metrics from a label or annotation of the object that a metric is told by."""
+
+    name: str
+    source_label_key: str | None = None
+    source_annotation_key: str | None = None
+    source_kinds: list[Literal["Cohort", "LocalQueue", "ClusterQueue", "Workload"]] = []
+
+
+class MetricsSchema(ManifestSchema, kw_only=True, frozen=True):
+    """What metrics tell beside Kueue's labels."""
+
+    custom_labels: list[MetricLabelSchema] = []

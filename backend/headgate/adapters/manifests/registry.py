@@ -7,7 +7,6 @@ from headgate.adapters.manifests.cluster_queue import (
 )
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
 from headgate.adapters.manifests.configuration import CONFIGURATION_CODEC
-from headgate.adapters.manifests.disruption_budget import DISRUPTION_BUDGET_CODEC
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.job_kinds import JOB_KINDS
 from headgate.adapters.manifests.kubernetes_kinds import (
@@ -19,7 +18,10 @@ from headgate.adapters.manifests.local_queue import LOCAL_QUEUE_CODEC
 from headgate.adapters.manifests.metadata import ManifestKind
 from headgate.adapters.manifests.node import EXECUTOR_CODEC, NODE_CODEC
 from headgate.adapters.manifests.pods import POD_GROUP_VERSIONS
-from headgate.adapters.manifests.priority_classes import WORKLOAD_PRIORITY_CLASS_CODEC
+from headgate.adapters.manifests.priority_classes import (
+    DISRUPTION_BUDGET_CODEC,
+    WORKLOAD_PRIORITY_CLASS_CODEC,
+)
 from headgate.adapters.manifests.topology import RESOURCE_FLAVOR_CODEC, TOPOLOGY_CODEC
 from headgate.domain.field_rules import shown
 from headgate.messages.rendering import nearest

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from headgate.application.verify import Findings
 from headgate.domain.kinds import cluster_queue as q
 from headgate.domain.kinds import local_queue as lq
-from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, CohortSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.queue_settings import ResourceGroup, ResourceQuota
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec

@@ -7,8 +7,7 @@ the manifests and the command line derive what they know of kinds from it.
 from typing import Any
 
 from headgate.domain.kinds.admission_check import ADMISSION_CHECK
-from headgate.domain.kinds.cluster_queue import CLUSTER_QUEUE
-from headgate.domain.kinds.cohort import COHORT
+from headgate.domain.kinds.cluster_queue import CLUSTER_QUEUE, COHORT
 from headgate.domain.kinds.configuration import CONFIGURATION
 from headgate.domain.kinds.disruption_budget import DISRUPTION_BUDGET
 from headgate.domain.kinds.executor import EXECUTOR

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.kinds.cohort import CohortCreated, CohortSpec
+from headgate.domain.kinds.cluster_queue import CohortCreated, CohortSpec
 from headgate.domain.kinds.queue_settings import MinimumRuntime
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant

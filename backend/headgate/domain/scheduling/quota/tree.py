@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.cluster_queue import CohortSpec
 from headgate.domain.kinds.queue_settings import ResourceGroup, ResourceQuota
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.quantities import FlavorResource
