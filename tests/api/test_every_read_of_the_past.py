@@ -40,6 +40,10 @@ NAMES = {
     "/disruptionbudgets/": "keep",
     "/limitranges/": "sizes",
     "/v1/runtimeclasses/": "sandboxed",
+    "/cronjobs/": "nightly",
+    "/trainingruntimes/": "torch",
+    "/v1/clustertrainingruntimes/": "torch",
+    "/v1/provisioningrequestconfigs/": "usual",
     "/workloads/": "first",
     "/v1/namespaces/": "team-a",
 }

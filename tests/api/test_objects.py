@@ -7,6 +7,13 @@ import pytest
 from tests.api.callers import KUEUE, Api, cluster_queue, flavor, local_queue
 
 OURS = "headgate.dev/v1"
+TRAINER = "trainer.kubeflow.org/v1alpha1"
+POD = {"spec": {"containers": [{"name": "node"}]}}
+RUNTIME = {
+    "template": {
+        "spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": POD}}}]}
+    }
+}
 
 
 def _named(kind: str, name: str, api_version: str = KUEUE, **fields: Any) -> dict[str, Any]:
@@ -32,6 +39,21 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     ),
     "namespaces/team-a/limitranges": _named(
         "LimitRange", "sizes", "v1", spec={"limits": [{"type": "Pod", "max": {"cpu": "8"}}]}
+    ),
+    "namespaces/team-a/cronjobs": _named(
+        "CronJob",
+        "nightly",
+        "batch/v1",
+        spec={
+            "schedule": "0 3 * * *",
+            "suspend": True,
+            "jobTemplate": {"spec": {"template": POD}},
+        },
+    ),
+    "namespaces/team-a/trainingruntimes": _named("TrainingRuntime", "torch", TRAINER, spec=RUNTIME),
+    "clustertrainingruntimes": _named("ClusterTrainingRuntime", "torch", TRAINER, spec=RUNTIME),
+    "provisioningrequestconfigs": _named(
+        "ProvisioningRequestConfig", "usual", spec={"provisioningClassName": "x.io"}
     ),
     "namespaces": _named("Namespace", "team-a", "v1"),
     "executors": _named("Executor", "slurm", OURS, spec={"flavors": ["default"]}),

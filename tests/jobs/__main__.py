@@ -9,29 +9,30 @@ from headgate.adapters.manifests.job_kinds import JOB_KINDS_BY_NAME
 from headgate.adapters.manifests.parse import Desired, Refused, parse
 from headgate.domain.kinds.registry import JOB_KINDS
 from headgate.messages.catalogue import remedy_of, text_of
-from tests.jobs.manifests import EXAMPLES
+from tests.jobs.manifests import CRON_JOB, EXAMPLES
 
 RUN_BY = {
     "executors": "run by our executors",
     "controller": "admitted only, run by its own controller",
 }
 REFUSED = {
-    "CronJob": "batch/v1",
     "DaemonSet": "apps/v1",
     "ReplicaSet": "apps/v1",
-    "TrainJob": "trainer.kubeflow.org/v1alpha1",
 }
 
 
 def main() -> int:
     """0 if every kind is read."""
     for name in JOB_KINDS:
-        (desired,) = parse(EXAMPLES[name].manifest.encode())
+        *_, desired = parse(EXAMPLES[name].manifest.encode())
         assert isinstance(desired, Desired), desired
         kind = JOB_KINDS_BY_NAME.get(name)
         run_by = RUN_BY[kind.run_by if kind else "executors"]
         pod_sets = ", ".join(f"{one.name} x {one.count}" for one in desired.spec.pod_sets)
         print(f"{name:<18} {run_by:<42} {pod_sets}")
+    (cron_job,) = parse(CRON_JOB.encode())
+    assert isinstance(cron_job, Desired), cron_job
+    print(f"{'CronJob':<18} makes a Job at each scheduled time")
     for name, version in REFUSED.items():
         (refused,) = parse(f"apiVersion: {version}\nkind: {name}\nmetadata: {{name: x}}".encode())
         assert isinstance(refused, Refused), refused

@@ -6,6 +6,28 @@ POD = "containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]"
 GPU = "containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 2}}}]"
 
 
+RUNTIME = f"""
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {{name: torch}}
+spec:
+  mlPolicy: {{numNodes: 2, torch: {{}}}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: dataset
+        template:
+          metadata:
+            labels: {{trainer.kubeflow.org/trainjob-ancestor-step: dataset-initializer}}
+          spec: {{template: {{spec: {{{POD}}}}}}}
+      - name: node
+        dependsOn: [{{name: dataset, status: Complete}}]
+        template:
+          metadata: {{labels: {{trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}
+          spec: {{template: {{spec: {{containers: [{{name: node, image: i}}]}}}}}}
+"""
+
+
 class JobExample(NamedTuple):
     """A manifest, and its pod sets as name and count."""
 
@@ -114,6 +136,16 @@ EXAMPLES = {
     "JAXJob": JobExample(
         _job("kubeflow.org/v1", "JAXJob", _replicas("jaxReplicaSpecs", Worker=2)), (("worker", 2),)
     ),
+    "TrainJob": JobExample(
+        f"{RUNTIME}---\n"
+        + _job(
+            "trainer.kubeflow.org/v1alpha1",
+            "TrainJob",
+            "  runtimeRef: {name: torch}\n  trainer:\n    numNodes: 3\n"
+            "    resourcesPerNode: {requests: {nvidia.com/gpu: 2}}\n",
+        ),
+        (("dataset", 1), ("node", 3)),
+    ),
     "AppWrapper": JobExample(
         _job(
             "workload.codeflare.dev/v1beta2",
@@ -135,3 +167,15 @@ EXAMPLES = {
         (("driver", 1), ("executor", 3)),
     ),
 }
+
+CRON_JOB = f"""
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: x}}
+spec:
+  schedule: "* * * * *"
+  jobTemplate:
+    metadata: {{labels: {{kueue.x-k8s.io/queue-name: lq}}}}
+    spec: {{parallelism: 3, completions: 3, template: {{spec: {{{POD}}}}}}}
+"""
+"""A CronJob is no workload: it makes Jobs."""

@@ -39,7 +39,7 @@ def test_the_registry_names_every_kind_of_job() -> None:
 def test_the_table_of_kinds_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert main() == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [*JOB_KINDS, *REFUSED]
+    assert [line.split()[0] for line in lines] == [*JOB_KINDS, "CronJob", *REFUSED]
 
 
 def test_the_document_of_jobs_names_every_kind_and_what_runs_it() -> None:
@@ -51,7 +51,7 @@ def test_the_document_of_jobs_names_every_kind_and_what_runs_it() -> None:
             name: "its own controller" if name in JOB_KINDS_BY_NAME else "executors"
             for name in JOB_KINDS
         }
-        | {"PyTorchJob": "executors"}
+        | {"PyTorchJob": "executors", "CronJob": "executors, as Jobs"}
         | dict.fromkeys(REFUSED, "refused")
     )
     assert told == expected
@@ -229,7 +229,50 @@ def test_pods_that_are_served_may_name_the_queue(kind: str) -> None:
     assert read(unnamed).spec.queue_name == "of-pods"
 
 
-@pytest.mark.parametrize("kind", sorted({*JOB_KINDS} - {"AppWrapper", "PodGroup"}))
+def test_a_train_job_takes_nodes_and_resources_of_its_trainer() -> None:
+    """Trainer gives resources to containers called node, and keeps those of initializers."""
+    dataset, node = read(EXAMPLES["TrainJob"].manifest).spec.pod_sets
+    assert (dataset.scheduling.requests, node.scheduling.requests) == (
+        {"cpu": 1000},
+        {"nvidia.com/gpu": 2},
+    )
+    other = EXAMPLES["TrainJob"].manifest.replace("name: node, image", "name: trainer, image")
+    found = read(other)
+    told = [each.pointer for each in found.warnings if each.message.code == "FieldWithoutEffect"]
+    assert told == ["/spec/trainer/resourcesPerNode"]
+    assert found.spec.pod_sets[1].scheduling.requests == {}
+
+
+@pytest.mark.parametrize(
+    ("mpi", "counts"), [("mpi: {}", [1, 4]), ("mpi: {runLauncherAsNode: true}", [1, 3])]
+)
+def test_a_launcher_may_be_one_of_the_nodes_of_a_train_job(mpi: str, counts: list[int]) -> None:
+    manifest = EXAMPLES["TrainJob"].manifest.replace("torch: {}", mpi)
+    launched = manifest.replace("dataset-initializer", "trainer").replace(
+        "name: dataset", "name: l"
+    )
+    found = read(launched.replace("numNodes: 3", "numNodes: 4"))
+    assert [one.count for one in found.spec.pod_sets] == counts
+
+
+def test_patches_of_a_train_job_place_the_pods_of_the_job_they_name() -> None:
+    patch = "  podTemplateOverrides:\n  - targetJobs: [{name: node}]\n"
+    spec = "    spec: {nodeSelector: {zone: a}, tolerations: [{key: t, operator: Exists}]}\n"
+    pods = "{template: {spec: {template: {spec: {nodeSelector: {rack: b}}}}}, name: node}"
+    jobs = f"{{template: {{spec: {{replicatedJobs: [{pods}]}}}}}}"
+    later = f"  runtimePatches: [{{manager: x, trainingRuntimeSpec: {jobs}}}]\n"
+    dataset, node = read(f"{EXAMPLES['TrainJob'].manifest}{patch}{spec}{later}").spec.pod_sets
+    assert node.scheduling.node_selector == {"zone": "a", "rack": "b"}
+    assert [each.key for each in node.scheduling.tolerations] == ["t"]
+    assert dataset.scheduling.node_selector == {}
+
+
+def test_a_train_job_without_its_runtime_is_refused() -> None:
+    _, job = EXAMPLES["TrainJob"].manifest.split("---\n")
+    assert "ClusterTrainingRuntime torch does not exist" in refused(job)["/spec/runtimeRef"]
+
+
+@pytest.mark.parametrize("kind", sorted({*JOB_KINDS} - {"AppWrapper", "PodGroup", "TrainJob"}))
 def test_a_wrapped_job_has_the_pods_of_its_kind(kind: str) -> None:
     """AppWrapper: InferPodSets; the one that submits a RayJob is no part of its cluster."""
     lines = EXAMPLES[kind].manifest.splitlines()

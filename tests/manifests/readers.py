@@ -15,9 +15,10 @@ def a_manifest(kind: str, version: str = "kueue.x-k8s.io/v1beta2", **parts: Any)
 
 
 def read(manifest: dict[str, Any] | str) -> Desired:
-    """The one object of a manifest that breaks no rule of reading."""
-    (found,) = parse(_text(manifest).encode())
+    """The one object of a manifest that breaks no rule of reading, after a runtime it may name."""
+    *_runtimes, found = parse(_text(manifest).encode())
     assert isinstance(found, Desired), found
+    assert [each.kind for each in _runtimes] in ([], ["ClusterTrainingRuntime"]), _runtimes
     return found
 
 

@@ -176,9 +176,7 @@ def test_manifests_for_kueue_are_read_as_they_are(text: str) -> None:
     ("version", "kind", "told"),
     [
         ("apps/v1", "DaemonSet", "Workload with a pod set"),
-        ("trainer.kubeflow.org/v1alpha1", "TrainJob", "Send the JobSet"),
-        ("batch/v1", "CronJob", "jobTemplate"),
-        ("kueue.x-k8s.io/v1beta1", "ProvisioningRequestConfig", "Omit it"),
+        ("kueue.x-k8s.io/v1beta1", "MultiKueueConfig", "Omit it"),
         ("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", "nominalQuota"),
         ("rbac.authorization.k8s.io/v1", "ClusterRole", "Known kinds"),
     ],

@@ -196,15 +196,30 @@ def test_all_problems_of_reading_and_of_rules_are_told_at_once() -> None:
 
 def test_what_kueue_has_and_we_do_not_serve_is_refused() -> None:
     spec: dict[str, Any] = {
-        "concurrentAdmissionPolicy": {"migration": {"mode": "TryPreferredFlavors"}},
+        "concurrentAdmissionPolicy": {"migration": {"mode": "Sometimes"}, "mode": "x"},
         "waitForPodsReady": {"blockAdmission": True},
         "fairSharing": {"weight": "1n"},
     }
     assert sorted(refused(a_manifest("ClusterQueue", spec=spec))) == [
-        "/spec/concurrentAdmissionPolicy",
+        "/spec/concurrentAdmissionPolicy/migration/mode",
+        "/spec/concurrentAdmissionPolicy/mode",
         "/spec/fairSharing/weight",
         "/spec/waitForPodsReady/blockAdmission",
     ]
+
+
+def test_concurrent_admission_is_kept_without_effect_and_told() -> None:
+    """As in Kueue with the gate off, its default."""
+    spec: dict[str, Any] = {"namespaceSelector": {}}
+    policy = {"migration": {"mode": "RetainFirstAdmission", "constraints": {}}}
+    found = read(a_manifest("ClusterQueue", spec={**spec, "concurrentAdmissionPolicy": policy}))
+    assert found.spec == read(a_manifest("ClusterQueue", spec=spec)).spec
+    (told,) = found.warnings
+    assert (told.pointer, told.message.code) == (
+        "/spec/concurrentAdmissionPolicy",
+        "ConcurrentAdmissionOff",
+    )
+    assert b"RetainFirstAdmission" in found.written
 
 
 def test_local_queues_live_in_a_namespace() -> None:

@@ -6,7 +6,7 @@ import msgspec
 from litestar import Controller, post
 from litestar.params import JSONBody, PathParameter
 
-from headgate.adapters.manifests.cluster_queue import AdmissionCheckObject
+from headgate.adapters.manifests.admission_check import AdmissionCheckObject
 from headgate.api.answers import Answer, CommandOptions, answer_command, command_request, response
 from headgate.api.bodies import AnnotationText, RequestBody, ShortText
 from headgate.api.callers import Caller, services_of

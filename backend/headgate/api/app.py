@@ -20,6 +20,7 @@ from headgate.api.apply import Apply
 from headgate.api.backtests import Backtests, Cycles
 from headgate.api.bodies import TypedRequest
 from headgate.api.callers import authenticated, services_of
+from headgate.api.cron_jobs import CronJobRunner
 from headgate.api.events import Events, EventStream
 from headgate.api.executors.assignment_feed import feed_of
 from headgate.api.executors.controller import Executors, report_routes
@@ -271,6 +272,7 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
         asyncio.create_task(clock.synchronize()),
         asyncio.create_task(services.readiness.watch()),
         asyncio.create_task(LeaseKeeper(services).watch()),
+        asyncio.create_task(CronJobRunner(services).watch()),
     ]
     try:
         yield

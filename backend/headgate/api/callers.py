@@ -9,11 +9,13 @@ from litestar.datastructures import Headers
 from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
+from headgate.adapters.manifests.job_templates import NO_RUNTIMES, Runtimes, training_runtimes
 from headgate.api.headers import request_id_of
 from headgate.api.problems import UNAUTHORIZED, ApiFailure
 from headgate.application.access.identity import Identity
 from headgate.application.access.rights import Right, right_named
 from headgate.application.application_services import ApplicationServices
+from headgate.application.commands.execute import catch_up
 from headgate.application.cooperative import measured, part_of, present_work
 from headgate.application.ports import Unavailable
 from headgate.domain.recorded_event import EventMetadata
@@ -34,6 +36,18 @@ def services_of(request: Request[Any, Any, Any]) -> ApplicationServices:
     """What the use cases work with, as it was then where the request asks with `at`."""
     past: ApplicationServices | None = request.scope["state"].get(PAST)
     return past or request.app.state.services
+
+
+TRAIN_JOB = b"TrainJob"
+
+
+async def runtimes_of(request: Request[Any, Any, Any], body: bytes) -> Runtimes:
+    """The training runtimes that exist by now, where a body may have a TrainJob that names one."""
+    if TRAIN_JOB not in body:
+        return NO_RUNTIMES
+    services = services_of(request)
+    await catch_up(services)
+    return training_runtimes(services.reader.cluster_state.config)
 
 
 def origin_of(request: Caller, reason: str = "") -> EventMetadata:

@@ -24,7 +24,7 @@ from headgate.adapters.manifests.render import render, render_written
 from headgate.adapters.manifests.workload import with_whole_templates
 from headgate.api.answers import Answer, answer_command
 from headgate.api.bodies import MAX_INLINE_BYTES
-from headgate.api.callers import Caller, require_namespace, services_of
+from headgate.api.callers import Caller, require_namespace, runtimes_of, services_of
 from headgate.api.parameters import whole_number
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
@@ -63,7 +63,8 @@ async def parsed(
     request: Caller, body: bytes, *, imports: bool = False
 ) -> tuple[Desired | Refused, ...]:
     """Every object of a body, as `parse` reads them."""
-    work = partial(parse, body, content_type=_content_type(request), imports=imports)
+    reading = await _reading(request, body)
+    work = partial(parse, body, imports=imports, **reading)
     return work() if _is_short(body) else await services_of(request).reading.do(work)
 
 
@@ -71,19 +72,20 @@ async def parsed_object(
     request: Caller, body: bytes, kind: str, namespace: str = DEFAULT_NAMESPACE
 ) -> Desired:
     """The one object of a body, as `parse_object` reads it."""
-    content_type = _content_type(request)
-    work = partial(parse_object, body, kind, content_type=content_type, namespace=namespace)
+    reading = await _reading(request, body)
+    work = partial(parse_object, body, kind, namespace=namespace, **reading)
     return work() if _is_short(body) else await services_of(request).reading.do(work)
 
 
 async def documents_of(request: Caller, body: bytes) -> tuple[Document, ...]:
     """The documents of a body as plain values, as `read_documents` reads them."""
-    work = partial(read_documents, body, _content_type(request))
+    work = partial(read_documents, body, str(request.headers.get("content-type", "")))
     return work() if _is_short(body) else await services_of(request).reading.do(work)
 
 
-def _content_type(request: Caller) -> str:
-    return str(request.headers.get("content-type", ""))
+async def _reading(request: Caller, body: bytes) -> dict[str, Any]:
+    content_type = str(request.headers.get("content-type", ""))
+    return {"content_type": content_type, "runtimes": await runtimes_of(request, body)}
 
 
 def _is_short(body: bytes) -> bool:

@@ -253,6 +253,21 @@ def _runtime(found: Object) -> tuple[Cells, Cells]:
     return middle, [("nodes", _labels(nodes))]
 
 
+def _cron_job(found: Object) -> tuple[Cells, Cells]:
+    spec, status = found["spec"], found.get("status") or {}
+    last = status.get("lastScheduleTime", "-")
+    middle = [("schedule", spec["schedule"]), ("suspend", str(spec.get("suspend", False)).lower())]
+    zone = [("timezone", spec.get("timeZone", "UTC"))]
+    return [*middle, ("lastschedule", last)], [*zone, ("refusal", status.get("refusal", "-"))]
+
+
+def _training_runtime(found: Object) -> tuple[Cells, Cells]:
+    spec = found["spec"]
+    jobs = spec["template"]["spec"].get("replicatedJobs", ())
+    nodes = str((spec.get("mlPolicy") or {}).get("numNodes", 1))
+    return [("nodes", nodes), ("jobs", ",".join(job["name"] for job in jobs))], []
+
+
 def _labels(labels: dict[str, str] | None) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or "-"
 
@@ -271,6 +286,9 @@ _CELLS_OF_KIND: dict[str, Callable[[Object], tuple[Cells, Cells]]] = {
     "Configuration": _configuration,
     "LimitRange": _limits,
     "RuntimeClass": _runtime,
+    "CronJob": _cron_job,
+    "TrainingRuntime": _training_runtime,
+    "ClusterTrainingRuntime": _training_runtime,
 }
 
 

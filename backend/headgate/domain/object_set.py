@@ -17,10 +17,14 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 
 if TYPE_CHECKING:
-    from headgate.domain.kinds.admission_check import AdmissionCheckSpec
+    from headgate.domain.kinds.admission_check import (
+        AdmissionCheckSpec,
+        ProvisioningRequestConfigSpec,
+    )
     from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, CohortSpec
     from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
     from headgate.domain.kinds.executor import ExecutorSpec
+    from headgate.domain.kinds.job_templates import CronJobSpec, TrainingRuntimeSpec
     from headgate.domain.kinds.kubernetes_kinds import (
         LimitRangeSpec,
         NamespaceSpec,
@@ -49,6 +53,10 @@ if TYPE_CHECKING:
         limit_ranges: dict[str, Configured[LimitRangeSpec]] = {}
         runtime_classes: dict[str, Configured[RuntimeClassSpec]] = {}
         executors: dict[str, Configured[ExecutorSpec]] = {}
+        cron_jobs: dict[str, Configured[CronJobSpec]] = {}
+        training_runtimes: dict[str, Configured[TrainingRuntimeSpec]] = {}
+        cluster_training_runtimes: dict[str, Configured[TrainingRuntimeSpec]] = {}
+        provisioning_request_configs: dict[str, Configured[ProvisioningRequestConfigSpec]] = {}
 
 else:
     _ObjectsByKind = msgspec.defstruct(

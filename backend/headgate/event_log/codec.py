@@ -14,7 +14,7 @@ from headgate.domain.kinds.registry import KINDS
 from headgate.domain.recorded_event import ContentErased, DomainEvent, EventIgnored, LogRewound
 from headgate.domain.rounds.state import RoundEvent
 from headgate.domain.workloads.events import WorkloadEvent
-from headgate.event_log.upcasters import UPCASTERS, Fields, Step
+from headgate.event_log.upcasters import ALWAYS_WRITTEN, UPCASTERS, Fields, Step
 
 EVENT_CLASSES: tuple[type[DomainEvent], ...] = (
     *(event for kind in KINDS for event in kind.events),
@@ -50,7 +50,12 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "workload.eviction_forced": 2,
     "workload.scaled_down": 2,
     "workload.imported": 2,
-    **{name_of(event): 2 for kind in KINDS for event in (kind.created, kind.changed)},
+    **{
+        name_of(event): 2
+        for kind in KINDS
+        if kind.name not in ALWAYS_WRITTEN
+        for event in (kind.created, kind.changed)
+    },
     "node.created": 3,
     "node.changed": 3,
     "executor.created": 5,
@@ -113,7 +118,10 @@ READABLE_WITH_LATER_FIELDS: dict[str, tuple[int, int, int]] = {
 }
 """The least schema version that reads an event with fields of each of the three, newest first."""
 IGNORABLE: frozenset[str] = frozenset(
-    {"workload.session_opened", "executor.orphans_reported", "executor.orphans_decided"}
+    {
+        *("workload.session_opened", "executor.orphans_reported", "executor.orphans_decided"),
+        *(name_of(event) for kind in KINDS if kind.name in ALWAYS_WRITTEN for event in kind.events),
+    }
 )
 """Stored names of events without effect on any state that releases before them fold."""
 

@@ -269,6 +269,12 @@ def _before_metric_labels(fields: Fields) -> Fields:
     return fields
 
 
+ALWAYS_WRITTEN = frozenset(
+    ("CronJob", "TrainingRuntime", "ClusterTrainingRuntime", "ProvisioningRequestConfig")
+)
+"""Kinds whose objects always had the digest of what their authors wrote."""
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
@@ -333,6 +339,7 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     **{
         (str(event.__struct_config__.tag), 1): _without_written
         for kind in KINDS
+        if kind.name not in ALWAYS_WRITTEN
         for event in (kind.created, kind.changed)
     },
 }

@@ -240,14 +240,9 @@ MANIFEST_TEXTS: Mapping[str, Text] = {
         "Kind {kind} is not supported",
         "Use a ClusterQueue: nominalQuota is guaranteed, borrowingLimit is on top.",
     ),
-    "KindIsJob": Text("Kind {kind} is not supported", "Send its jobTemplate as a Job when due."),
     "KindIsWorkload": Text(
         "Kind {kind} is not supported",
         "Use a Workload with a pod set for each kind of pod, or a Job or JobSet.",
-    ),
-    "KindOfRuntime": Text(
-        "Kind {kind} is not supported: its pods stand in the training runtime that it names",
-        "Send the JobSet that its controller makes.",
     ),
     "KindOfController": Text(
         "Kind {kind} is not supported",
@@ -257,6 +252,21 @@ MANIFEST_TEXTS: Mapping[str, Text] = {
         "Unknown kind[ {kind}]", "[Did you mean {nearest}?][Known kinds: {known:all}, List.]"
     ),
     # Kinds of jobs
+    "CronJobNameTooLong": Text(
+        "{value} has more than 52 characters", "Shorten it: the names of its jobs are longer."
+    ),
+    "NotCronSchedule": Text(
+        "Must be a schedule of five fields or a macro",
+        "Write minute, hour, day of month, month and day of week, as in 0 3 * * 1-5, or @daily.",
+    ),
+    "RuntimeUnknown": Text(
+        "{kind} {runtime} does not exist", "Apply it first: the pods of a TrainJob stand in it."
+    ),
+    "SettingsOfController": Text(
+        "Only the controller of the AdmissionChecks that name this {kind} reads it",
+        "Connect a controller that reports on these checks, or workloads wait for them.",
+    ),
+    "TimeZoneUnknown": Text("Unknown time zone {zone}", "Name one like Europe/Berlin or Etc/UTC."),
     "GroupNameReserved": Text(
         "{group} is the name of the pod set of the head", "Choose another name."
     ),
@@ -345,9 +355,10 @@ MANIFEST_TEXTS: Mapping[str, Text] = {
         "blockAdmission applies to all ClusterQueues or none",
         "Set it in the Configuration named default.",
     ),
-    "ConcurrentAdmissionUnsupported": Text(
-        "Concurrent admission of variants is not supported",
-        "Remove it; flavorFungibility chooses one variant.",
+    "ConcurrentAdmissionOff": Text(
+        "Workloads are admitted to one flavor at a time, as in Kueue without the gate"
+        " ConcurrentAdmission: concurrentAdmissionPolicy has no effect",
+        "Omit it; flavorFungibility says which flavor is taken.",
     ),
     "DeviceClassesUnsupported": Text(
         "Device classes are not supported", "Request a resource such as nvidia.com/gpu."

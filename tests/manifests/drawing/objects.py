@@ -4,10 +4,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from headgate.domain.kinds.admission_check import AdmissionCheckSpec, CheckParameters
+from headgate.domain.kinds.admission_check import (
+    AdmissionCheckSpec,
+    CheckParameters,
+    ProvisioningRequestConfigSpec,
+    ProvisioningRetryStrategy,
+)
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.executor import ExecutorSpec, LogRetention, PortRange
+from headgate.domain.kinds.job_templates import CronJobSpec, JobTemplate, TrainingRuntimeSpec
 from headgate.domain.kinds.kubernetes_kinds import (
     LimitRangeItem,
     LimitRangeSpec,
@@ -16,6 +22,7 @@ from headgate.domain.kinds.kubernetes_kinds import (
     RuntimeScheduling,
 )
 from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.registry import KINDS_BY_NAME
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
@@ -37,6 +44,24 @@ from tests.manifests.drawing.values import (
 )
 
 _ROOM = st.dictionaries(st.sampled_from(RESOURCES), AMOUNTS, max_size=3)
+_POD = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": 1}}}]}}
+
+
+def _runtimes() -> st.SearchStrategy[Any]:
+    job = {"name": "node", "template": {"spec": {"template": _POD}}}
+    return st.builds(
+        lambda nodes, mpi, launcher: TrainingRuntimeSpec(
+            nodes=nodes,
+            is_mpi=mpi,
+            runs_launcher_as_node=mpi and launcher,
+            template={"replicatedJobs": [job]},
+        ),
+        st.integers(1, 9),
+        st.booleans(),
+        st.booleans(),
+    )
+
+
 _SPECS: dict[str, st.SearchStrategy[Any]] = {
     "ClusterQueue": cluster_queue_specs(),
     "LocalQueue": st.builds(
@@ -110,6 +135,27 @@ _SPECS: dict[str, st.SearchStrategy[Any]] = {
         ),
     ),
     "Configuration": configuration_specs(),
+    "CronJob": st.builds(
+        CronJobSpec,
+        schedule=st.sampled_from(["@daily", "*/5 0-6 1,15 * mon"]),
+        time_zone=st.sampled_from(["", "Europe/Berlin"]),
+        starting_deadline_seconds=st.one_of(st.none(), st.integers(0, 9)),
+        concurrency_policy=st.sampled_from(["Allow", "Forbid", "Replace"]),
+        suspend=st.booleans(),
+        successful_jobs_history_limit=st.integers(0, 9),
+        failed_jobs_history_limit=st.integers(0, 9),
+        job_template=st.builds(JobTemplate, labels=LABELS, spec=st.just({"template": _POD})),
+    ),
+    "TrainingRuntime": _runtimes(),
+    "ClusterTrainingRuntime": _runtimes(),
+    "ProvisioningRequestConfig": st.builds(
+        ProvisioningRequestConfigSpec,
+        provisioning_class_name=NAMES,
+        parameters=LABELS,
+        managed_resources=st.lists(st.sampled_from(RESOURCES), max_size=2, unique=True).map(tuple),
+        retry_strategy=st.builds(ProvisioningRetryStrategy, backoff_limit_count=st.integers(0, 9)),
+        pod_set_merge_policy=st.sampled_from(["", "IdenticalPodTemplates"]),
+    ),
 }
 
 
@@ -119,7 +165,7 @@ def configured_objects(draw: st.DrawFn) -> tuple[str, Configured[Any]]:
     kind = draw(st.sampled_from(sorted(_SPECS)))
     state: Configured[Any] = Configured(
         name="default" if kind == "Configuration" else draw(NAMES),
-        namespace=draw(NAMES) if kind in {"LocalQueue", "DisruptionBudget", "LimitRange"} else "",
+        namespace=draw(NAMES) if KINDS_BY_NAME[kind].is_namespaced else "",
         uid=draw(NAMES),
         labels=draw(LABELS),
         annotations=draw(

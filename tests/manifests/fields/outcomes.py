@@ -31,6 +31,7 @@ from headgate.executor.substrates.agent.pod_template import (
     checkpoint_signal,
     read_template,
 )
+from tests.jobs.manifests import RUNTIME
 from tests.manifests.fields.schemas import Field
 from tests.manifests.fields.tables import POD
 
@@ -160,7 +161,9 @@ def answer(manifest: Manifest) -> Answer:
 
 
 def _with(manifest: Manifest) -> list[Manifest]:
-    """The pod of a PodGroup, which comes in the same request."""
+    """What comes in the same request: the pod of a PodGroup, the runtime of a TrainJob."""
+    if manifest["kind"] == "TrainJob":
+        return [yaml.safe_load(RUNTIME)]
     if manifest["kind"] != "PodGroup":
         return []
     name = manifest["metadata"].get("name", "")

@@ -53,6 +53,22 @@ _RUN_POLICY = """
 """
 
 
+TRAINER = "trainer.kubeflow.org/v1alpha1"
+_RUNTIME = f"""spec: {{template: {{spec: {{replicatedJobs: [
+  {{name: node, template: {{spec: {{template: {{spec: {POD}}}}}}}}}]}}}}}}"""
+_RUNTIME_FIELDS = """
+/spec/mlPolicy/numNodes 3
+/spec/mlPolicy/torch/numProcPerNode auto
+/spec/mlPolicy/mpi/numProcPerNode 2
+/spec/mlPolicy/mpi/mpiImplementation OpenMPI
+/spec/mlPolicy/mpi/runLauncherAsNode true
+/spec/podGroupPolicy/coscheduling/scheduleTimeoutSeconds 7
+/spec/template/metadata {labels: {a: b}}
+/spec/template/spec/replicatedJobs/0/replicas 2
+/spec/template/spec/replicatedJobs/0/template/spec/parallelism 2
+"""
+
+
 def _kubeflow(field: str, roles: str, more: str = "", version: str = "v1") -> KindTable:
     specs = ", ".join(
         f"{role}: {{replicas: 1, template: {{spec: {POD}}}}}" for role in roles.split()
@@ -149,6 +165,48 @@ TABLES: dict[str, KindTable] = {
 /spec/admissionScope/admissionMode UsageBasedAdmissionFairSharing
 /spec/concurrentAdmissionPolicy/migration/mode TryPreferredFlavors
 /spec/concurrentAdmissionPolicy/migration/constraints/lastAcceptableFlavorName f
+""",
+    ),
+    "ProvisioningRequestConfig": KindTable(
+        "kueue.x-k8s.io/v1beta2",
+        "spec: {provisioningClassName: x.io}",
+        """
+/spec/provisioningClassName y.io
+/spec/parameters {a: b}
+/spec/managedResources [nvidia.com/gpu]
+/spec/retryStrategy/backoffLimitCount 7
+/spec/retryStrategy/backoffBaseSeconds 7
+/spec/retryStrategy/backoffMaxSeconds 7
+/spec/podSetMergePolicy IdenticalPodTemplates
+/spec/podSetUpdates/nodeSelector [{key: a, valueFromProvisioningClassDetail: b}]
+""",
+    ),
+    "TrainingRuntime": KindTable(TRAINER, _RUNTIME, _RUNTIME_FIELDS),
+    "ClusterTrainingRuntime": KindTable(TRAINER, _RUNTIME, _RUNTIME_FIELDS),
+    "TrainJob": KindTable(
+        TRAINER,
+        "spec: {runtimeRef: {name: torch}}",
+        """
+/spec/runtimeRef/name other
+/spec/runtimeRef/kind TrainingRuntime
+/spec/initializer/dataset/storageUri hf://x
+/spec/initializer/model/storageUri hf://x
+/spec/trainer/image i2
+/spec/trainer/command [x]
+/spec/trainer/args [x]
+/spec/trainer/env [{name: A, value: b}]
+/spec/trainer/numNodes 5
+/spec/trainer/numProcPerNode 2
+/spec/trainer/resourcesPerNode/requests {cpu: 7}
+/spec/trainer/resourcesPerNode/limits {cpu: 7}
+/spec/labels {a: b}
+/spec/annotations {a: b}
+/spec/suspend true
+/spec/managedBy other
+/spec/activeDeadlineSeconds 7
+/spec/podTemplateOverrides [{targetJobs: [{name: node}], spec: {nodeSelector: {a: b}}}]
+/spec/podTemplateOverrides [{targetJobs: [{name: node}], spec: {serviceAccountName: x}}]
+/spec/runtimePatches [{manager: m, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {nodeSelector: {a: b}}}}}}]}}}}]
 """,
     ),
     "Cohort": KindTable(
@@ -508,6 +566,7 @@ DEFINITIONS = {
     "Pod": f"{_CORE}Pod",
     "Deployment": "io.k8s.api.apps.v1.Deployment",
     "StatefulSet": "io.k8s.api.apps.v1.StatefulSet",
+    "CronJob": "io.k8s.api.batch.v1.CronJob",
     "Node": f"{_CORE}Node",
     "Namespace": f"{_CORE}Namespace",
     "LimitRange": f"{_CORE}LimitRange",
@@ -522,6 +581,10 @@ BASES = {
     "Pod": ("v1", f"{{spec: {POD}}}"),
     "Deployment": ("apps/v1", f"{{spec: {{replicas: 2, {_TEMPLATE}}}}}"),
     "StatefulSet": ("apps/v1", f"{{spec: {{replicas: 2, {_TEMPLATE}}}}}"),
+    "CronJob": (
+        "batch/v1",
+        f"{{spec: {{schedule: '@daily', jobTemplate: {{spec: {{{_TEMPLATE}}}}}}}}}",
+    ),
     "Node": ("v1", "{}"),
     "Namespace": ("v1", "{}"),
     "LimitRange": ("v1", "{spec: {limits: [{type: Container, max: {cpu: 4}}]}}"),

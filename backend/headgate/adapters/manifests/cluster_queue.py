@@ -1,4 +1,4 @@
-"""The codecs of ClusterQueue, of its checks, and of Cohort (queueing.md §1.1, §1.3 and §1.6)."""
+"""The codecs of ClusterQueue and of Cohort (queueing.md §1.1 and §1.3)."""
 
 from typing import Any, Literal, get_args
 
@@ -9,7 +9,6 @@ from headgate.adapters.manifests.metadata import (
     LabelSelectorSchema,
     ManifestSchema,
     object_schema,
-    rendered_condition,
 )
 from headgate.adapters.manifests.queue_settings import (
     GROUP_RECORD,
@@ -31,13 +30,8 @@ from headgate.adapters.manifests.queue_status import (
     rendered_stop,
     rendered_usage,
 )
-from headgate.adapters.manifests.records import Record, field, listed, nested, read_required_text
+from headgate.adapters.manifests.records import Record, field, listed, nested
 from headgate.adapters.manifests.selectors import LABEL_SELECTOR_RECORD
-from headgate.domain.kinds.admission_check import (
-    ADMISSION_CHECK,
-    AdmissionCheckSpec,
-    CheckParameters,
-)
 from headgate.domain.kinds.cluster_queue import (
     CLUSTER_QUEUE,
     COHORT,
@@ -52,6 +46,8 @@ from headgate.domain.kinds.queue_settings import MinimumRuntime
 from headgate.domain.kinds.queue_stop import StopPolicy
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 
+CONCURRENT_ADMISSION = "concurrentAdmissionPolicy"
+MIGRATION_MODES = ("TryPreferredFlavors", "RetainFirstAdmission")
 _ADMISSION_MODES = ("UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing")
 _OLD_FUNGIBILITY = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
 
@@ -132,12 +128,26 @@ CLUSTER_QUEUE_RECORD = Record(
         omits_usual=True,
     ),
     field("waitForPodsReady", read=_read_wait, render=WAIT_RECORD.render, omits_usual=True),
-    unsupported={"concurrentAdmissionPolicy": "ConcurrentAdmissionUnsupported"},
 )
+
+
+def _pass_over_concurrent_admission(spec: Fields) -> None:
+    """The policy has no effect, as in Kueue with the gate ConcurrentAdmission off, its default."""
+    policy = spec.child(CONCURRENT_ADMISSION)
+    if policy is None:
+        return
+    migration = policy.child_or_empty("migration")
+    migration.choice("mode", MIGRATION_MODES, None)
+    constraints = migration.child_or_empty("constraints")
+    constraints.text("lastAcceptableFlavorName")
+    for fields in (constraints, migration, policy):
+        fields.reject_unknown()
+    spec.warn(CONCURRENT_ADMISSION, "ConcurrentAdmissionOff")
 
 
 def _read(spec: Fields) -> ReadSpec:
     """The spec of a ClusterQueue, and what a change leaves as it is."""
+    _pass_over_concurrent_admission(spec)
     return CLUSTER_QUEUE_RECORD.read(spec), () if spec.has("stopPolicy") else ("stop_policy",)
 
 
@@ -290,72 +300,4 @@ COHORT_CODEC = Codec(
     render=_render_cohort,
     schema=CohortObject,
     old_names=(("/spec/parentName", "parent"),),
-)
-
-
-ADMISSION_CHECK_RECORD = Record(
-    AdmissionCheckSpec,
-    field("controllerName"),
-    nested(
-        "parameters",
-        Record(
-            CheckParameters,
-            field("apiGroup"),
-            field("kind", read=read_required_text),
-            field("name", read=read_required_text),
-        ),
-    ),
-    without_effect=("retryDelayMinutes",),
-)
-"""The spec of an AdmissionCheck; whether it is active its controller says."""
-
-
-def admission_check_body(check: Configured[AdmissionCheckSpec]) -> dict[str, Any]:
-    """An AdmissionCheck with what its controller last said of itself."""
-    spec = check.spec
-    active = rendered_condition(
-        "Active",
-        status=spec.active,
-        reason="Active" if spec.active else "Inactive",
-        message="The admission check is active"
-        if spec.active
-        else "Its controller does not serve it",
-        at=check.created_at,
-        generation=check.generation,
-    )
-    return {"spec": ADMISSION_CHECK_RECORD.render(spec), "status": {"conditions": [active]}}
-
-
-class CheckParametersSchema(ManifestSchema, kw_only=True, frozen=True):
-    """What the controller reads its settings from."""
-
-    api_group: str
-    kind: str
-    name: str
-
-
-class AdmissionCheckSpecSchema(ManifestSchema, kw_only=True, frozen=True):
-    """Which controller reports on the check."""
-
-    controller_name: str
-    parameters: CheckParametersSchema | None = None
-
-
-class AdmissionCheckStatusSchema(ManifestSchema, kw_only=True, frozen=True):
-    """Whether its controller serves it."""
-
-    conditions: list[ConditionSchema] = []
-
-
-AdmissionCheckObject = object_schema(
-    "AdmissionCheck", "An AdmissionCheck.", AdmissionCheckSpecSchema, AdmissionCheckStatusSchema
-)
-
-
-ADMISSION_CHECK_CODEC = Codec(
-    kind=ADMISSION_CHECK,
-    versions=(*KUEUE, OURS),
-    read=lambda spec: (ADMISSION_CHECK_RECORD.read(spec), ("active",)),
-    render=lambda check, _: admission_check_body(check),
-    schema=AdmissionCheckObject,
 )

@@ -7,12 +7,14 @@ one that declares the capability, and are never started as plain processes.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from headgate.adapters.manifests.codec import Places
 from headgate.adapters.manifests.fields import Fields, Problems
+from headgate.adapters.manifests.job_templates import TRAINER, train_job_policy, train_job_roles
 from headgate.adapters.manifests.jobs import (
     QUEUE_NAME,
     PodRole,
@@ -22,6 +24,7 @@ from headgate.adapters.manifests.jobs import (
     pods_of_wrapped_job,
     replicated_pods,
     required_mapping,
+    tell_unread,
     tell_without_effect,
     workload_of,
 )
@@ -31,12 +34,9 @@ from headgate.adapters.manifests.priority_classes import class_of_job
 from headgate.adapters.manifests.retry_policy import JobPolicy, policy_of_pytorch_job
 from headgate.adapters.manifests.spark_application import spark_pods
 from headgate.adapters.manifests.topology_requests import asks_for_topology, group_of_replica
-from headgate.domain.rejection import child, violation
+from headgate.domain.rejection import child
 from headgate.domain.values.capabilities import CONTROLLER
 from headgate.domain.workloads.specs import NO_RETRIES, PodIndex, is_elastic
-
-MAX_UNREAD = 40
-"""So many fields of a job are named that its controller alone reads, or that nothing reads."""
 
 RunBy = Literal["executors", "controller"]
 """What runs the pods: the executors, or the kind's own controller once they are admitted."""
@@ -81,34 +81,24 @@ def read_job_kind(kind: JobKind, root: Fields, spec: Fields, metadata: Metadata)
     spec.child_or_empty("runPolicy").ignore("suspend")
     roles = kind.roles(spec, metadata)
     found = [_pods(kind, role, f"/spec/podSets/{number}") for number, role in enumerate(roles)]
-    if not found:
+    if not found and not root.problems:
         root.note("spec", "JobWithoutPods", kind=kind.name)
     templates = [pods.template for pods in found]
     named = class_of_job(metadata, templates, _class_named(spec, kind.priority_class_at))
     places = tuple(place for pods in found for place in (*pods.places, *named.places))
+    if not found:
+        # The rule about pod sets points to why there are none.
+        places = (("/spec/podSets", root.problems[0].pointer),)
     spec_read = workload_of(
         root, metadata, [(p.pod_set, p.template) for p in found], named, kind.policy(spec)
     )
-    _tell_unread(kind, spec)
+    tell_unread(spec, kind.name, is_of_controller=kind.run_by == "controller")
     if kind.may_queue_pods and found and not spec_read.queue_name:
         labels_at = child(templates[0].pointer, "metadata", "labels", QUEUE_NAME)
         queue = templates[0].labels.get(QUEUE_NAME, "")
         spec_read = msgspec.structs.replace(spec_read, queue_name=queue)
         places = (*places, ("/spec/queueName", labels_at))
     return spec_read, places, template_bodies(templates)
-
-
-def _tell_unread(kind: JobKind, spec: Fields) -> None:
-    """Name the fields that the kind's own controller reads, or that nothing reads."""
-    unread = [pointer.removeprefix(f"{spec.pointer}/") for pointer in spec.unread()]
-    spec.ignore(*spec.values)
-    if unread and kind.run_by == "controller":
-        spec.warn("", "FieldsOfController", kind=kind.name, fields=tuple(unread[:MAX_UNREAD]))
-    elif kind.run_by == "executors":
-        spec.problems.warnings += [
-            violation(child(spec.pointer, *field.split("/")), "FieldWithoutEffect", field=field)
-            for field in unread[:MAX_UNREAD]
-        ]
 
 
 def _pods(kind: JobKind, role: PodRole, place: str) -> PodsOfTemplate:
@@ -382,6 +372,13 @@ JOB_KINDS: tuple[JobKind, ...] = (
     _kubeflow("XGBoostJob", "xgbReplicaSpecs", "Master", "Worker"),
     _kubeflow("PaddleJob", "paddleReplicaSpecs", "Master", "Worker"),
     _kubeflow("JAXJob", "jaxReplicaSpecs", "Worker"),
+    JobKind(
+        name="TrainJob",
+        version=TRAINER,
+        run_by="controller",
+        roles=partial(train_job_roles, {}),
+        policy=train_job_policy,
+    ),
     JobKind(
         name="AppWrapper",
         version="workload.codeflare.dev/v1beta2",

@@ -23,7 +23,7 @@ from headgate.adapters.manifests.retry_policy import (
 )
 from headgate.adapters.manifests.topology_requests import ANNOTATION_PLACES, request_of_annotations
 from headgate.domain.field_rules import shown
-from headgate.domain.rejection import child
+from headgate.domain.rejection import child, violation
 from headgate.domain.workloads.specs import PodIndex, PodSet, WorkloadSpec
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
@@ -240,6 +240,23 @@ def tell_without_effect(fields: Fields, template: Template) -> None:
     if template.restart_policy == "Always":
         fields.child_or_empty("spec").pass_over("restartPolicy")
     fields.problems.warnings.extend(template.without_effect)
+
+
+MAX_UNREAD = 40
+"""So many fields of a job are named that its controller alone reads, or that nothing reads."""
+
+
+def tell_unread(spec: Fields, kind: str, *, is_of_controller: bool) -> None:
+    """Warns of the fields that the kind's own controller reads, or that nothing reads."""
+    unread = [pointer.removeprefix(f"{spec.pointer}/") for pointer in spec.unread()]
+    spec.ignore(*spec.values)
+    if unread and is_of_controller:
+        spec.warn("", "FieldsOfController", kind=kind, fields=tuple(unread[:MAX_UNREAD]))
+    elif not is_of_controller:
+        spec.problems.warnings += [
+            violation(child(spec.pointer, *field.split("/")), "FieldWithoutEffect", field=field)
+            for field in unread[:MAX_UNREAD]
+        ]
 
 
 def _container_names(template: Fields) -> tuple[str, ...]:

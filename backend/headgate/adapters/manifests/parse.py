@@ -1,6 +1,7 @@
 """From the text of manifests to desired objects: each document alone, with all its problems."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,6 +12,12 @@ from headgate.adapters.manifests.documents import Document, read_documents
 from headgate.adapters.manifests.fields import Fields, Problems
 from headgate.adapters.manifests.imported_status import read_imported_status
 from headgate.adapters.manifests.job_kinds import JOB_KINDS_BY_NAME, read_job_kind
+from headgate.adapters.manifests.job_templates import (
+    NO_RUNTIMES,
+    RUNTIME_KINDS,
+    Runtimes,
+    train_job_roles,
+)
 from headgate.adapters.manifests.jobs import ReadJob, read_job, read_job_set
 from headgate.adapters.manifests.metadata import ManifestKind, Metadata, read_metadata
 from headgate.adapters.manifests.pods import PodGroup, grouped, read_pod_group, read_pods
@@ -130,33 +137,60 @@ def parse(
     content_type: str = "",
     namespace: str = DEFAULT_NAMESPACE,
     imports: bool = False,
+    runtimes: Runtimes | None = None,
 ) -> tuple[Desired | Refused, ...]:
     """Every object that `body` asks for, in order, Lists opened.
 
     Raises `InvalidObject` only where the text as a whole cannot be read; a document that breaks
     rules is a `Refused` among the others. `namespace` is for objects that name none. With `imports`
-    Workloads are read with their status, as Kueue wrote it.
+    Workloads are read with their status, as Kueue wrote it. `runtimes` are the training runtimes
+    that exist; those of the body go before them.
     """
     documents = [inner for outer in read_documents(body, content_type) for inner in _opened(outer)]
     if len(documents) > MAX_OBJECTS:
         raise InvalidObject("TooManyObjects", count=len(documents), maximum=MAX_OBJECTS)
+    known = {**(runtimes or {}), **_runtimes_among(documents, namespace)}
     return tuple(
-        _parsed(document, namespace, group, imports=imports)
+        _parsed(document, namespace, group, imports=imports, runtimes=known)
         for document, group in grouped(documents)
     )
 
 
-def parse_value(value: Any, *, namespace: str = DEFAULT_NAMESPACE) -> Desired | Refused:
+def _runtimes_among(documents: Sequence[Document], namespace: str) -> Runtimes:
+    """The training runtimes of a body, for the TrainJobs beside them."""
+    found = (
+        _parsed(document, namespace, group)
+        for document, group in grouped(
+            each
+            for each in documents
+            if isinstance(each.value, dict) and each.value.get("kind") in RUNTIME_KINDS
+        )
+    )
+    return {
+        (each.kind, each.namespace, each.name): each.spec
+        for each in found
+        if isinstance(each, Desired)
+    }
+
+
+def parse_value(
+    value: Any, *, namespace: str = DEFAULT_NAMESPACE, runtimes: Runtimes | None = None
+) -> Desired | Refused:
     """One object from plain values that have been read already, as in a batch."""
     ((document, group),) = grouped([Document(value)])
-    return _parsed(document, namespace, group)
+    return _parsed(document, namespace, group, runtimes=runtimes or {})
 
 
 def parse_object(
-    body: bytes, kind: str, *, content_type: str = "", namespace: str = DEFAULT_NAMESPACE
+    body: bytes,
+    kind: str,
+    *,
+    content_type: str = "",
+    namespace: str = DEFAULT_NAMESPACE,
+    runtimes: Runtimes | None = None,
 ) -> Desired:
     """The one object of `kind` that `body` asks for; raises `InvalidObject` for anything else."""
-    found = parse(body, content_type=content_type, namespace=namespace)
+    found = parse(body, content_type=content_type, namespace=namespace, runtimes=runtimes)
     if len(found) != 1:
         raise InvalidObject("NotOneObject", count=len(found), kind=kind)
     (only,) = found
@@ -183,7 +217,12 @@ def _opened(document: Document) -> Iterator[Document]:
 
 
 def _parsed(
-    document: Document, namespace: str, group: PodGroup, *, imports: bool = False
+    document: Document,
+    namespace: str,
+    group: PodGroup,
+    *,
+    imports: bool = False,
+    runtimes: Runtimes = NO_RUNTIMES,
 ) -> Desired | Refused:
     stop_if_cancelled()
     problems = Problems()
@@ -202,7 +241,7 @@ def _parsed(
     metadata = read_metadata(root, kind, namespace)
     if group.name:
         metadata = msgspec.structs.replace(metadata, name=group.name, uid="", resource_version="")
-    spec, keeps, places, templates = _spec(kind, root, metadata, group)
+    spec, keeps, places, templates = _spec(kind, root, metadata, group, runtimes)
     imported = read_imported_status(root) if imports and kind.name == "Workload" else None
     root.reject_unknown()
     desired = Desired(
@@ -272,7 +311,9 @@ def _kind_label(kind: ManifestKind) -> dict[str, str]:
     return {KIND_LABEL: kind.name} if _is_job(kind) else {}
 
 
-def _spec(kind: ManifestKind, root: Fields, metadata: Metadata, group: PodGroup) -> Read:
+def _spec(
+    kind: ManifestKind, root: Fields, metadata: Metadata, group: PodGroup, runtimes: Runtimes
+) -> Read:
     codec = CODECS_BY_NAME.get(kind.becomes)
     if codec is not None:
         return (*codec.read_object(root), ())
@@ -280,14 +321,19 @@ def _spec(kind: ManifestKind, root: Fields, metadata: Metadata, group: PodGroup)
     if kind.name == "Workload":
         read: Read = read_workload(spec, metadata)
     else:
-        job, places, templates = _read_job(kind, root, spec, metadata, group)
+        job, places, templates = _read_job(kind, root, spec, metadata, group, runtimes)
         read = (job, ("priority",), places, templates)
     spec.reject_unknown()
     return read
 
 
-def _read_job(
-    kind: ManifestKind, root: Fields, spec: Fields, metadata: Metadata, group: PodGroup
+def _read_job(  # noqa: PLR0913, PLR0917
+    kind: ManifestKind,
+    root: Fields,
+    spec: Fields,
+    metadata: Metadata,
+    group: PodGroup,
+    runtimes: Runtimes,
 ) -> ReadJob:
     match kind.name:
         case "Job":
@@ -298,6 +344,10 @@ def _read_job(
             return read_pods(root, spec, metadata, group)
         case "PodGroup":
             return read_pod_group(root, spec, metadata, group)
+        case "TrainJob":
+            roles = partial(train_job_roles, runtimes)
+            kind_of_job = replace(JOB_KINDS_BY_NAME["TrainJob"], roles=roles)
+            return read_job_kind(kind_of_job, root, spec, metadata)
         case name:
             return read_job_kind(JOB_KINDS_BY_NAME[name], root, spec, metadata)
 

@@ -1,14 +1,19 @@
 """The registry of manifests: the codec of every kind, and the other kinds that are read."""
 
-from headgate.adapters.manifests.cluster_queue import (
+from headgate.adapters.manifests.admission_check import (
     ADMISSION_CHECK_CODEC,
-    CLUSTER_QUEUE_CODEC,
-    COHORT_CODEC,
+    PROVISIONING_REQUEST_CONFIG_CODEC,
 )
+from headgate.adapters.manifests.cluster_queue import CLUSTER_QUEUE_CODEC, COHORT_CODEC
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
 from headgate.adapters.manifests.configuration import CONFIGURATION_CODEC
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.job_kinds import JOB_KINDS
+from headgate.adapters.manifests.job_templates import (
+    CLUSTER_TRAINING_RUNTIME_CODEC,
+    CRON_JOB_CODEC,
+    TRAINING_RUNTIME_CODEC,
+)
 from headgate.adapters.manifests.kubernetes_kinds import (
     LIMIT_RANGE_CODEC,
     NAMESPACE_CODEC,
@@ -41,6 +46,10 @@ CODECS: tuple[Codec, ...] = (
     LIMIT_RANGE_CODEC,
     RUNTIME_CLASS_CODEC,
     EXECUTOR_CODEC,
+    CRON_JOB_CODEC,
+    TRAINING_RUNTIME_CODEC,
+    CLUSTER_TRAINING_RUNTIME_CODEC,
+    PROVISIONING_REQUEST_CONFIG_CODEC,
 )
 
 CODECS_BY_NAME: dict[str, Codec] = {codec.kind.name: codec for codec in CODECS}
@@ -90,12 +99,8 @@ def version_written(kind: str) -> str:
 
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(("DaemonSet", "ReplicaSet"), "KindIsWorkload"),
-    "TrainJob": "KindOfRuntime",
     **dict.fromkeys(("ElasticQuota", "ElasticQuotaTree", "Queue"), "KindIsClusterQueue"),
-    **dict.fromkeys(
-        ("MultiKueueCluster", "MultiKueueConfig", "ProvisioningRequestConfig"), "KindOfController"
-    ),
-    "CronJob": "KindIsJob",
+    **dict.fromkeys(("MultiKueueCluster", "MultiKueueConfig"), "KindOfController"),
 }
 """Kinds that come with manifests for Kueue, KAI and Koordinator, and the codes of what
 serves in their place."""

@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from headgate.adapters.manifests.job_templates import Runtimes
 from headgate.adapters.manifests.parse import Desired, parse_value
 from headgate.api.answers import Answer, CommandOptions, answer, answer_command, command_request
-from headgate.api.callers import Caller, origin_of, services_of
+from headgate.api.callers import Caller, origin_of, runtimes_of, services_of
 from headgate.api.manifests import (
     Entry,
     answer_workload,
@@ -144,13 +145,16 @@ ITEMS_PER_APPEND = 200
 async def submit_batch(request: Caller, body: bytes, key: str | None) -> Answer:
     """Submit every item; the answer tells of each, in order."""
     items = await _items(request, body)
+    runtimes = await runtimes_of(request, body)
     if key is None:
-        return await _submit_in_parts(request, items)
-    return await _submit_together(request, items, key)
+        return await _submit_in_parts(request, items, runtimes)
+    return await _submit_together(request, items, runtimes, key)
 
 
-async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> Answer:
-    entries = await run_yielding(each(_entry(request, value) for value in items))
+async def _submit_together(
+    request: Caller, items: Sequence[Any], runtimes: Runtimes, key: str
+) -> Answer:
+    entries = await run_yielding(each(_entry(request, value, runtimes) for value in items))
     entries = await with_known_uploads(request, entries)
 
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
@@ -168,14 +172,14 @@ async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> A
     return answer_command(handled)
 
 
-async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
+async def _submit_in_parts(request: Caller, items: Sequence[Any], runtimes: Runtimes) -> Answer:
     """While one part is being written the next is read, and other requests have their turn."""
     services, metadata = services_of(request), origin_of(request)
     parts: list[list[Entry]] = []
     writing: list[asyncio.Task[tuple[list[CommandResult], int]]] = []
     for start in range(0, len(items), ITEMS_PER_APPEND):
         part = items[start : start + ITEMS_PER_APPEND]
-        entries = await run_yielding(each(_entry(request, value) for value in part))
+        entries = await run_yielding(each(_entry(request, value, runtimes) for value in part))
         entries = await with_known_uploads(request, entries)
         submits = submission_commands.submit_each(
             services, request.user, metadata, _wanted_by(entries)
@@ -229,8 +233,8 @@ def outcomes_of(
         yield _outcome(entry, next(tried) if entry.wanted else None, is_visible)
 
 
-def _entry(request: Caller, value: Any) -> Entry:  # noqa: ANN401 - any JSON value
-    entry = entry_of(request, parse_value(value))
+def _entry(request: Caller, value: Any, runtimes: Runtimes) -> Entry:  # noqa: ANN401 - any JSON value
+    entry = entry_of(request, parse_value(value, runtimes=runtimes))
     if entry.wanted is None or entry.kind == "Workload":
         return entry
     failure = InvalidObject.at("/kind", "KindDiffers", found=entry.kind, kind="Workload")

@@ -55,7 +55,7 @@ ROLE_RIGHTS: dict[Role, dict[Verb, frozenset[str]]] = {
         "read": READABLE,
         "submit": frozenset({"workloads"}),
         "operate": frozenset({"workloads", "localqueues"}),
-        "configure": frozenset({"localqueues", "limitranges"}),
+        "configure": frozenset({"localqueues", "limitranges", "cronjobs", "trainingruntimes"}),
     },
     "queue-admin": {
         "read": READABLE,

@@ -23,7 +23,8 @@ from headgate.domain.values.quantities import NotAQuantity, amount_of, quantity_
 Object = dict[str, Any]
 
 CONFIGURATION = (
-    "Namespace", "Topology", "ResourceFlavor", "AdmissionCheck", "Cohort", "ClusterQueue",
+    "Namespace", "Topology", "ResourceFlavor", "ProvisioningRequestConfig", "AdmissionCheck",
+    "Cohort", "ClusterQueue",
     "LocalQueue", "WorkloadPriorityClass", "PriorityClass", "LimitRange", "RuntimeClass",
     "Configuration", "Node",
 )  # fmt: skip

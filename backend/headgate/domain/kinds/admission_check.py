@@ -1,9 +1,21 @@
-"""AdmissionCheck: something outside that must agree before a workload is admitted."""
+"""AdmissionCheck: something outside that must agree before a workload is admitted.
+
+And ProvisioningRequestConfig: settings of the controller that provisions capacity for a check.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.field_rules import length_violations
+from headgate.domain.field_rules import (
+    count_violations,
+    duplicate_violations,
+    length_violations,
+    name_violations,
+    range_violations,
+)
 from headgate.domain.kinds.configured_object import (
     Absent,
     ObjectChanged,
@@ -21,7 +33,7 @@ from headgate.domain.kinds.object_commands import (
     decide_object,
     existing_object,
 )
-from headgate.domain.rejection import Violation, violation
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.instants import Instant
 
 
@@ -137,4 +149,112 @@ ADMISSION_CHECK: Kind[AdmissionCheckSpec] = Kind(
     status_events=(AdmissionCheckReported,),
     own_decide=_decide,
     own_evolve=_evolve,
+)
+
+
+MergePolicy = Literal["", "IdenticalPodTemplates", "IdenticalWorkloadSchedulingRequirements"]
+MAX_PROVISIONING_ENTRIES = 100
+MAX_PARAMETER_LENGTH = 255
+MAX_NODE_SELECTOR_UPDATES = 8
+
+
+class ProvisioningRetryStrategy(msgspec.Struct, frozen=True, kw_only=True):
+    """How often and when a refused request is made again."""
+
+    backoff_limit_count: int = 3
+    backoff_base_seconds: int = 60
+    backoff_max_seconds: int = 1800
+
+
+class NodeSelectorUpdate(msgspec.Struct, frozen=True, kw_only=True):
+    """A label that pods get with the value of a detail of their provisioning."""
+
+    key: str
+    value_from_provisioning_class_detail: str
+
+
+class PodSetUpdates(msgspec.Struct, frozen=True, kw_only=True):
+    """What pods get once their capacity is provisioned."""
+
+    node_selector: tuple[NodeSelectorUpdate, ...] = ()
+
+
+class ProvisioningRequestConfigSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What the controller of a check asks its cluster autoscaler for."""
+
+    provisioning_class_name: str
+    parameters: dict[str, str] = {}
+    managed_resources: tuple[str, ...] = ()
+    retry_strategy: ProvisioningRetryStrategy = ProvisioningRetryStrategy()
+    pod_set_merge_policy: MergePolicy = ""
+    pod_set_updates: PodSetUpdates = PodSetUpdates()
+
+
+class ProvisioningRequestConfigCreated(
+    ObjectCreated[ProvisioningRequestConfigSpec],
+    frozen=True,
+    kw_only=True,
+    tag="provisioning_request_config.created",
+):
+    """The ProvisioningRequestConfig exists, as generation 1."""
+
+
+class ProvisioningRequestConfigChanged(
+    ObjectChanged[ProvisioningRequestConfigSpec],
+    frozen=True,
+    kw_only=True,
+    tag="provisioning_request_config.changed",
+):
+    """Labels, annotations or spec of the ProvisioningRequestConfig are replaced."""
+
+
+class ProvisioningRequestConfigDeletionRequested(
+    ObjectDeletionRequested, frozen=True, tag="provisioning_request_config.deletion_requested"
+):
+    """Deletion of the ProvisioningRequestConfig was requested while others referenced it."""
+
+
+class ProvisioningRequestConfigDeleted(
+    ObjectDeleted, frozen=True, tag="provisioning_request_config.deleted"
+):
+    """The ProvisioningRequestConfig is gone; its name is free."""
+
+
+def provisioning_violations(spec: ProvisioningRequestConfigSpec) -> tuple[Violation, ...]:
+    """Broken rules of a ProvisioningRequestConfig (Kueue: its schema and webhook)."""
+    return tuple(_provisioning_violations(spec))
+
+
+def _provisioning_violations(spec: ProvisioningRequestConfigSpec) -> Iterator[Violation]:
+    yield from name_violations("/spec/provisioningClassName", spec.provisioning_class_name)
+    maximum = MAX_PROVISIONING_ENTRIES
+    yield from count_violations("/spec/parameters", len(spec.parameters), maximum)
+    for key, value in spec.parameters.items():
+        at = child("/spec/parameters", key)
+        yield from length_violations(at, value, MAX_PARAMETER_LENGTH)
+    managed = [
+        (child("/spec/managedResources", index), resource)
+        for index, resource in enumerate(spec.managed_resources)
+    ]
+    yield from count_violations("/spec/managedResources", len(managed), maximum)
+    yield from duplicate_violations(managed)
+    retry, at = spec.retry_strategy, "/spec/retryStrategy"
+    yield from range_violations(f"{at}/backoffLimitCount", retry.backoff_limit_count, 0)
+    yield from range_violations(f"{at}/backoffBaseSeconds", retry.backoff_base_seconds, 0)
+    yield from range_violations(f"{at}/backoffMaxSeconds", retry.backoff_max_seconds, 0)
+    at, updates = "/spec/podSetUpdates/nodeSelector", spec.pod_set_updates.node_selector
+    yield from count_violations(at, len(updates), MAX_NODE_SELECTOR_UPDATES)
+    keys = [(child(child(at, number), "key"), each.key) for number, each in enumerate(updates)]
+    yield from duplicate_violations(keys)
+
+
+PROVISIONING_REQUEST_CONFIG: Kind[ProvisioningRequestConfigSpec] = Kind(
+    name="ProvisioningRequestConfig",
+    plural="ProvisioningRequestConfigs",
+    spec=ProvisioningRequestConfigSpec,
+    created=ProvisioningRequestConfigCreated,
+    changed=ProvisioningRequestConfigChanged,
+    deletion_requested=ProvisioningRequestConfigDeletionRequested,
+    deleted=ProvisioningRequestConfigDeleted,
+    rules=provisioning_violations,
 )

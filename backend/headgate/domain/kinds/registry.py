@@ -6,11 +6,16 @@ the manifests and the command line derive what they know of kinds from it.
 
 from typing import Any
 
-from headgate.domain.kinds.admission_check import ADMISSION_CHECK
+from headgate.domain.kinds.admission_check import ADMISSION_CHECK, PROVISIONING_REQUEST_CONFIG
 from headgate.domain.kinds.cluster_queue import CLUSTER_QUEUE, COHORT
 from headgate.domain.kinds.configuration import CONFIGURATION
 from headgate.domain.kinds.disruption_budget import DISRUPTION_BUDGET
 from headgate.domain.kinds.executor import EXECUTOR
+from headgate.domain.kinds.job_templates import (
+    CLUSTER_TRAINING_RUNTIME,
+    CRON_JOB,
+    TRAINING_RUNTIME,
+)
 from headgate.domain.kinds.kubernetes_kinds import LIMIT_RANGE, NAMESPACE, RUNTIME_CLASS
 from headgate.domain.kinds.local_queue import LOCAL_QUEUE
 from headgate.domain.kinds.object_commands import Kind
@@ -34,6 +39,10 @@ KINDS: tuple[Kind[Any], ...] = (
     LIMIT_RANGE,
     RUNTIME_CLASS,
     EXECUTOR,
+    CRON_JOB,
+    TRAINING_RUNTIME,
+    CLUSTER_TRAINING_RUNTIME,
+    PROVISIONING_REQUEST_CONFIG,
 )
 
 JOB_KINDS = (
@@ -53,6 +62,7 @@ JOB_KINDS = (
     "XGBoostJob",
     "PaddleJob",
     "JAXJob",
+    "TrainJob",
     "AppWrapper",
     "SparkApplication",
 )

@@ -10,6 +10,7 @@ from headgate.domain.kinds.executor import (
     OrphansDecided,
     OrphansReported,
 )
+from headgate.domain.kinds.job_templates import CronJobScheduled
 from headgate.domain.nodes.state import NodeLeaseRenewed
 from headgate.domain.recorded_event import DomainEvent, kind_and_key
 from headgate.domain.rounds.state import Round, RoundCommitted
@@ -68,6 +69,7 @@ EVENTS_WITHOUT_WORK = (
     ExecutorReturned,
     OrphansReported,
     OrphansDecided,
+    CronJobScheduled,
 )
 """Events after which no workload stands otherwise; nodes of a lost executor have their own."""
 

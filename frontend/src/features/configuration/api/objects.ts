@@ -21,6 +21,10 @@ export const KINDS = {
   LimitRange: "/v1/limitranges",
   RuntimeClass: "/v1/runtimeclasses",
   Namespace: "/v1/namespaces",
+  CronJob: "/v1/cronjobs",
+  TrainingRuntime: "/v1/trainingruntimes",
+  ClusterTrainingRuntime: "/v1/clustertrainingruntimes",
+  ProvisioningRequestConfig: "/v1/provisioningrequestconfigs",
   Configuration: "/v1/configurations",
 } as const;
 export type Kind = keyof typeof KINDS;

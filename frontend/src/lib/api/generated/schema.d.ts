@@ -1121,6 +1121,154 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/namespaces/{namespace}/cronjobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List CronJobs */
+        get: operations["listCronJobs"];
+        put?: never;
+        /** Create a CronJob */
+        post: operations["createCronJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/cronjobs/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a CronJob */
+        get: operations["getCronJob"];
+        /** Replace a CronJob */
+        put: operations["replaceCronJob"];
+        post?: never;
+        /** Delete a CronJob; one in use goes when nothing uses it any more */
+        delete: operations["deleteCronJob"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/trainingruntimes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List TrainingRuntimes */
+        get: operations["listTrainingRuntimes"];
+        put?: never;
+        /** Create a TrainingRuntime */
+        post: operations["createTrainingRuntime"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/trainingruntimes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a TrainingRuntime */
+        get: operations["getTrainingRuntime"];
+        /** Replace a TrainingRuntime */
+        put: operations["replaceTrainingRuntime"];
+        post?: never;
+        /** Delete a TrainingRuntime; one in use goes when nothing uses it any more */
+        delete: operations["deleteTrainingRuntime"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clustertrainingruntimes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List ClusterTrainingRuntimes */
+        get: operations["listClusterTrainingRuntimes"];
+        put?: never;
+        /** Create a ClusterTrainingRuntime */
+        post: operations["createClusterTrainingRuntime"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clustertrainingruntimes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a ClusterTrainingRuntime */
+        get: operations["getClusterTrainingRuntime"];
+        /** Replace a ClusterTrainingRuntime */
+        put: operations["replaceClusterTrainingRuntime"];
+        post?: never;
+        /** Delete a ClusterTrainingRuntime; one in use goes when nothing uses it any more */
+        delete: operations["deleteClusterTrainingRuntime"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/provisioningrequestconfigs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List ProvisioningRequestConfigs */
+        get: operations["listProvisioningRequestConfigs"];
+        put?: never;
+        /** Create a ProvisioningRequestConfig */
+        post: operations["createProvisioningRequestConfig"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/provisioningrequestconfigs/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a ProvisioningRequestConfig */
+        get: operations["getProvisioningRequestConfig"];
+        /** Replace a ProvisioningRequestConfig */
+        put: operations["replaceProvisioningRequestConfig"];
+        post?: never;
+        /** Delete a ProvisioningRequestConfig; one in use goes when nothing uses it any more */
+        delete: operations["deleteProvisioningRequestConfig"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/localqueues": {
         parameters: {
             query?: never;
@@ -1164,6 +1312,40 @@ export interface paths {
         };
         /** List LimitRanges of all namespaces one may see */
         get: operations["listAllLimitRanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cronjobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List CronJobs of all namespaces one may see */
+        get: operations["listAllCronJobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/trainingruntimes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List TrainingRuntimes of all namespaces one may see */
+        get: operations["listAllTrainingRuntimes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3460,6 +3642,22 @@ export interface components {
             /** @description The share that fair sharing orders by. */
             fairSharing?: components["schemas"]["FairSharingStatus"] | null;
         };
+        /** ClusterTrainingRuntimeList */
+        ClusterTrainingRuntimeList: {
+            apiVersion: string;
+            /** @constant */
+            kind: "ClusterTrainingRuntimeList";
+            metadata: components["schemas"]["ListMeta"];
+            items: components["schemas"]["ClusterTrainingRuntimeObject"][];
+        };
+        /** ClusterTrainingRuntimeObject */
+        ClusterTrainingRuntimeObject: {
+            apiVersion: string;
+            /** @constant */
+            kind: "ClusterTrainingRuntime";
+            metadata: components["schemas"]["ObjectMeta"];
+            spec: components["schemas"]["TrainingRuntimeSpec"];
+        };
         /** CohortList */
         CohortList: {
             apiVersion: string;
@@ -3586,6 +3784,64 @@ export interface components {
              */
             at: string;
             count: number;
+        };
+        /** CronJobList */
+        CronJobList: {
+            apiVersion: string;
+            /** @constant */
+            kind: "CronJobList";
+            metadata: components["schemas"]["ListMeta"];
+            items: components["schemas"]["CronJobObject"][];
+        };
+        /** CronJobObject */
+        CronJobObject: {
+            apiVersion: string;
+            /** @constant */
+            kind: "CronJob";
+            metadata: components["schemas"]["ObjectMeta"];
+            spec: components["schemas"]["CronJobSpec"];
+            status?: components["schemas"]["CronJobStatus"] | null;
+        };
+        /** CronJobSpec */
+        CronJobSpec: {
+            /** @description Minute, hour, day of month, month and day of week, or a macro such as `@daily`. */
+            schedule: string;
+            /** @description Time zone of the schedule; UTC without it. */
+            timeZone?: string | null;
+            /** @description How late a missed time is still made up for; without it however late. */
+            startingDeadlineSeconds?: number | null;
+            /**
+             * @description `Allow`, `Forbid` or `Replace` while an earlier job has not ended.
+             * @default Allow
+             * @enum {string}
+             */
+            concurrencyPolicy?: "Allow" | "Forbid" | "Replace";
+            /**
+             * @description Whether no further jobs are made.
+             * @default false
+             */
+            suspend?: boolean;
+            /**
+             * @description How many succeeded jobs stay.
+             * @default 3
+             */
+            successfulJobsHistoryLimit?: number;
+            /**
+             * @description How many other ended jobs stay.
+             * @default 1
+             */
+            failedJobsHistoryLimit?: number;
+            /** @description Labels, annotations and spec of the Jobs. */
+            jobTemplate: {
+                [key: string]: unknown;
+            };
+        };
+        /** CronJobStatus */
+        CronJobStatus: {
+            /** @description Last scheduled time that was served. */
+            lastScheduleTime?: string | null;
+            /** @description Why no job came of it. */
+            refusal?: string | null;
         };
         /** CurrentIdentity */
         CurrentIdentity: {
@@ -4885,6 +5141,13 @@ export interface components {
         NodeRegistration: {
             nodes: components["schemas"]["RegisteredNode"][];
         };
+        /** NodeSelectorUpdate */
+        NodeSelectorUpdate: {
+            /** @description Key of the label. */
+            key: string;
+            /** @description Detail of the provisioning with the value of the label. */
+            valueFromProvisioningClassDetail: string;
+        };
         /** NodeSpec */
         NodeSpec: {
             /** @description Marks that keep away pods without a toleration. */
@@ -5314,6 +5577,11 @@ export interface components {
             /** @description Tolerations that the pods get as well. */
             tolerations?: components["schemas"]["Toleration"][];
         };
+        /** PodSetUpdates */
+        PodSetUpdates: {
+            /** @description Labels of nodes that pods ask for. */
+            nodeSelector?: components["schemas"]["NodeSelectorUpdate"][];
+        };
         /** PodTemplateState */
         PodTemplateState: {
             /** @description Pod set. */
@@ -5585,6 +5853,60 @@ export interface components {
              * @example saving a checkpoint
              */
             reason?: string;
+        };
+        /** ProvisioningRequestConfigList */
+        ProvisioningRequestConfigList: {
+            apiVersion: string;
+            /** @constant */
+            kind: "ProvisioningRequestConfigList";
+            metadata: components["schemas"]["ListMeta"];
+            items: components["schemas"]["ProvisioningRequestConfigObject"][];
+        };
+        /** ProvisioningRequestConfigObject */
+        ProvisioningRequestConfigObject: {
+            apiVersion: string;
+            /** @constant */
+            kind: "ProvisioningRequestConfig";
+            metadata: components["schemas"]["ObjectMeta"];
+            spec: components["schemas"]["ProvisioningRequestConfigSpec"];
+        };
+        /** ProvisioningRequestConfigSpec */
+        ProvisioningRequestConfigSpec: {
+            /** @description Mode in which capacity is provisioned. */
+            provisioningClassName: string;
+            /** @description Further parameters of the class. */
+            parameters?: {
+                [key: string]: string;
+            };
+            /** @description Resources that capacity is provisioned for; all where empty. */
+            managedResources?: string[];
+            /** @description When a refused request is made again. */
+            retryStrategy?: components["schemas"]["ProvisioningRetryStrategy"] | null;
+            /**
+             * @description Which pod sets become one.
+             * @enum {null|string}
+             */
+            podSetMergePolicy?: "IdenticalPodTemplates" | "IdenticalWorkloadSchedulingRequirements" | null;
+            /** @description What pods get once their capacity is provisioned. */
+            podSetUpdates?: components["schemas"]["PodSetUpdates"] | null;
+        };
+        /** ProvisioningRetryStrategy */
+        ProvisioningRetryStrategy: {
+            /**
+             * @description How often.
+             * @default 3
+             */
+            backoffLimitCount?: number;
+            /**
+             * @description Wait before the first time; it doubles.
+             * @default 60
+             */
+            backoffBaseSeconds?: number;
+            /**
+             * @description Longest wait.
+             * @default 1800
+             */
+            backoffMaxSeconds?: number;
         };
         /** QueueAmounts */
         QueueAmounts: {
@@ -6757,6 +7079,33 @@ export interface components {
             decidedEvents: number;
             schedulerRuns: number;
             cycles: number;
+        };
+        /** TrainingRuntimeList */
+        TrainingRuntimeList: {
+            apiVersion: string;
+            /** @constant */
+            kind: "TrainingRuntimeList";
+            metadata: components["schemas"]["ListMeta"];
+            items: components["schemas"]["TrainingRuntimeObject"][];
+        };
+        /** TrainingRuntimeObject */
+        TrainingRuntimeObject: {
+            apiVersion: string;
+            /** @constant */
+            kind: "TrainingRuntime";
+            metadata: components["schemas"]["ObjectMeta"];
+            spec: components["schemas"]["TrainingRuntimeSpec"];
+        };
+        /** TrainingRuntimeSpec */
+        TrainingRuntimeSpec: {
+            /** @description `numNodes`, and `mpi` where a launcher starts the nodes. */
+            mlPolicy?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description JobSet that TrainJobs of the runtime become. */
+            template: {
+                [key: string]: unknown;
+            };
         };
         /** Transformation */
         Transformation: {
@@ -12586,6 +12935,994 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    listCronJobs: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description Namespace of the object. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of CronJobs. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronJobList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createCronJob: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description Namespace of the object. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronJobObject"];
+                "application/yaml": components["schemas"]["CronJobObject"];
+            };
+        };
+        responses: {
+            /** @description A CronJob, which makes Jobs. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronJobObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    getCronJob: {
+        parameters: {
+            query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: {
+                /** @description The ETag one has already */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+                /** @description Namespace of the object. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A CronJob, which makes Jobs. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronJobObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceCronJob: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+                /** @description Namespace of the object. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronJobObject"];
+                "application/yaml": components["schemas"]["CronJobObject"];
+            };
+        };
+        responses: {
+            /** @description A CronJob, which makes Jobs. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronJobObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    deleteCronJob: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+                /** @description Namespace of the object. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A CronJob, which makes Jobs. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronJobObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listTrainingRuntimes: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description Namespace of the object. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of TrainingRuntimes. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrainingRuntimeList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createTrainingRuntime: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description Namespace of the object. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrainingRuntimeObject"];
+                "application/yaml": components["schemas"]["TrainingRuntimeObject"];
+            };
+        };
+        responses: {
+            /** @description A runtime of TrainJobs of its namespace. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrainingRuntimeObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    getTrainingRuntime: {
+        parameters: {
+            query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: {
+                /** @description The ETag one has already */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+                /** @description Namespace of the object. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A runtime of TrainJobs of its namespace. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrainingRuntimeObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceTrainingRuntime: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+                /** @description Namespace of the object. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrainingRuntimeObject"];
+                "application/yaml": components["schemas"]["TrainingRuntimeObject"];
+            };
+        };
+        responses: {
+            /** @description A runtime of TrainJobs of its namespace. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrainingRuntimeObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    deleteTrainingRuntime: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+                /** @description Namespace of the object. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A runtime of TrainJobs of its namespace. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrainingRuntimeObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listClusterTrainingRuntimes: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of ClusterTrainingRuntimes. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterTrainingRuntimeList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createClusterTrainingRuntime: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClusterTrainingRuntimeObject"];
+                "application/yaml": components["schemas"]["ClusterTrainingRuntimeObject"];
+            };
+        };
+        responses: {
+            /** @description A runtime of TrainJobs. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterTrainingRuntimeObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    getClusterTrainingRuntime: {
+        parameters: {
+            query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: {
+                /** @description The ETag one has already */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A runtime of TrainJobs. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterTrainingRuntimeObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceClusterTrainingRuntime: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClusterTrainingRuntimeObject"];
+                "application/yaml": components["schemas"]["ClusterTrainingRuntimeObject"];
+            };
+        };
+        responses: {
+            /** @description A runtime of TrainJobs. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterTrainingRuntimeObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    deleteClusterTrainingRuntime: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A runtime of TrainJobs. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterTrainingRuntimeObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listProvisioningRequestConfigs: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of ProvisioningRequestConfigs. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProvisioningRequestConfigList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createProvisioningRequestConfig: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProvisioningRequestConfigObject"];
+                "application/yaml": components["schemas"]["ProvisioningRequestConfigObject"];
+            };
+        };
+        responses: {
+            /** @description Settings of the controller of an AdmissionCheck. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProvisioningRequestConfigObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    getProvisioningRequestConfig: {
+        parameters: {
+            query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: {
+                /** @description The ETag one has already */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Settings of the controller of an AdmissionCheck. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProvisioningRequestConfigObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceProvisioningRequestConfig: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProvisioningRequestConfigObject"];
+                "application/yaml": components["schemas"]["ProvisioningRequestConfigObject"];
+            };
+        };
+        responses: {
+            /** @description Settings of the controller of an AdmissionCheck. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProvisioningRequestConfigObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    deleteProvisioningRequestConfig: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Settings of the controller of an AdmissionCheck. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProvisioningRequestConfigObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     listAllLocalQueues: {
         parameters: {
             query?: {
@@ -12710,6 +14047,100 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LimitRangeList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listAllCronJobs: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of CronJobs. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronJobList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listAllTrainingRuntimes: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of TrainingRuntimes. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrainingRuntimeList"];
                 };
             };
             400: components["responses"]["Problem400"];
