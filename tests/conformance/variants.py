@@ -137,9 +137,9 @@ def other_names(document: Document) -> None:
 
 
 def _names(document: Document) -> frozenset[str]:
-    """The names of the objects of a file that mean nothing else in it."""
+    """The names of the objects of a file that mean nothing else in it, those of lost hosts too."""
     found: set[str] = set()
-    meant = set(FIELDS) | {"main", "cpu", "memory"}
+    meant = set(FIELDS) | {"", "main", "cpu", "memory"}
     for each in _mappings([document.get("shared"), *document["cases"]]):
         metadata = each.get("metadata")
         if isinstance(metadata, dict):
@@ -148,8 +148,18 @@ def _names(document: Document) -> frozenset[str]:
         for field in ("podSets", "podSetAssignments"):
             meant.update(pods["name"] for pods in each.get(field) or () if "name" in pods)
         for field in ("requests", "limits", "coveredResources"):
-            meant.update(each.get(field) or ())
-    return frozenset(found - meant - {""})
+            meant.update(name for name in each.get(field) or () if isinstance(name, str))
+    for each in _mappings(document["cases"]):
+        hosts = _hosts_of(each)
+        found.update(hosts if found & set(hosts) else ())
+    return frozenset(found - meant)
+
+
+def _hosts_of(values: Document) -> list[str]:
+    """The hosts that an assignment encodes as what they share and what they do not."""
+    roots = values.get("roots")
+    start, end = values.get("prefix", ""), values.get("suffix", "")
+    return [f"{start}{root}{end}" for root in roots] if isinstance(roots, list) else []
 
 
 def _mappings(value: Any) -> Iterator[Document]:
@@ -163,21 +173,25 @@ def _mappings(value: Any) -> Iterator[Document]:
 def _under(value: Any, names: frozenset[str]) -> Any:
     """The same with the names of objects replaced, also those of hosts that share a prefix."""
     if isinstance(value, str):
-        return _NAME.sub(lambda at: PREFIX * (at[0] in names) + at[0], value)
+        return _NAME.sub(lambda at: PREFIX * _is_name(at, names) + at[0], value)
     if isinstance(value, list):
         return [_under(each, names) for each in value]
     if not isinstance(value, dict):
         return value
-    if isinstance(value.get("roots"), list):
-        start = value.get("prefix", "")
-        whole = (f"{start}{root}{value.get('suffix', '')}" for root in value["roots"])
-        return (
-            {**value, "prefix": PREFIX + start} if all(each in names for each in whole) else value
-        )
+    hosts = _hosts_of(value)
+    if hosts:
+        is_named = names.issuperset(hosts)
+        return {**value, "prefix": PREFIX * is_named + value.get("prefix", "")}
     return {
         key if key in FIELDS else _under(key, names): _under(each, names)
         for key, each in value.items()
     }
+
+
+def _is_name(at: re.Match[str], names: frozenset[str]) -> bool:
+    """Whether a word names an object; in a sentence one of letters alone does so in a path only."""
+    is_word = " " in at.string and at[0].isalpha() and at.string[at.start() - 1] != "/"
+    return at[0] in names and not is_word
 
 
 def together(document: Document) -> None:
