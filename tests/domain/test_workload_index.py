@@ -229,6 +229,7 @@ OVERTAKING = ["wait", ("q", 1, 0), "settle", "finish"]
 
 @given(STEPS)
 @example([*OVERTAKEN, *OVERTAKING * 7, "hold", "wait", "release", "settle"])
+@example([("q", 9, 1), ("q", 9, 1), "wait", ("q", 9, 1), "wait", ("q", 9, 0)])
 @example([("q", 9, 0), ("q", 9, 1), ("q2", 9, 0), "settle", "hold", "quarantine", "wait"])
 def test_groups_tell_what_a_look_at_every_workload_tells(steps: list[object]) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -244,8 +244,8 @@ def affected_of(
     key: GroupKey | None = None,
     why: Explanation | None = None,
 ) -> Affected:
-    """The first so many of a group."""
-    ages = tuple(islice(group.ages.starting_at(0), min(number, MAX_LISTED)))
+    """The first so many of a group; `ages` go one beyond what is listed at most."""
+    ages = tuple(islice(group.ages.starting_at(0), min(number, MAX_LISTED + 1)))
     gpus, creation = group.gpus, group.gpu_creation
     if number < len(group.ages):
         each = gpus // len(group.ages)
