@@ -1,10 +1,18 @@
 """What every store promises of the inline read models."""
 
 import pytest
+from msgspec.structs import replace
 
+from headgate.application.commands.append_unit import read_columns
 from headgate.application.ports import Loaded, Row, WorkloadQuery
 from headgate.application.queries.workload_lists import conditions_in, order_in
-from headgate.application.workload_filter import WorkloadFilter, WorkloadGroup, order_value
+from headgate.application.workload_filter import (
+    OLDEST_STUCK_FIRST,
+    WorkloadFilter,
+    WorkloadGroup,
+    order_value,
+    size_class,
+)
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
@@ -13,7 +21,7 @@ from headgate.domain.values.selectors import LabelSelector, Operator, Requiremen
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import WorkloadOwner
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
-from headgate.domain.workloads.state import Condition, Hold, Workload
+from headgate.domain.workloads.state import Condition, Deactivation, Hold, Workload
 from tests.contracts.adapters import Adapters
 from tests.contracts.events import event, key, shown, unit
 from tests.contracts.history import committed, submitted
@@ -381,3 +389,91 @@ def test_an_unknown_key_has_no_answer(adapters: Adapters) -> None:
 
     assert adapters.models.replay_of("k", "user:bob") is None
     assert adapters.models.replay_of("other", "user:ada") is None
+
+
+def stuck(name: str, since: int, cause: str = "", namespace: str = "a") -> Workload:
+    """A workload on hold since an instant, or inactive for a cause."""
+    if not cause:
+        return workload(name, namespace, hold=Hold(owner="ada", reason="later", held_at=since))
+    spec = replace(submitted(name).spec, active=False)
+    why = Deactivation(cause=cause, deactivated_at=since)  # type: ignore[arg-type]
+    return workload(name, namespace, spec=spec, deactivation=why)
+
+
+def test_stuck_workloads_come_longest_stuck_first_and_are_counted_by_cause(
+    adapters: Adapters,
+) -> None:
+    show(
+        adapters,
+        stuck("held", 30),
+        stuck("asked", 20, "Requested"),
+        stuck("tried", 25, "RequeuingLimitExceeded"),
+        stuck("foreign", 10, namespace="b"),
+        workload("pending"),
+    )
+    models, phases = adapters.models, ("OnHold", "Inactive")
+
+    def found(**where: object) -> list[str]:
+        given = WorkloadFilter(phases=phases, **where)  # type: ignore[arg-type]
+        query = WorkloadQuery(where=given, order=OLDEST_STUCK_FIRST)
+        return [loaded.state.name for loaded in models.workloads(query)]
+
+    assert found() == ["foreign", "asked", "tried", "held"]
+    assert found(namespaces=("a",), stuck_since=25) == ["tried", "held"]
+    assert found(causes=("OnHold", "Requested")) == ["foreign", "asked", "held"]
+    query = WorkloadQuery(where=WorkloadFilter(phases=phases, namespaces=("a", "c")))
+    counts = {group.value: group.count for group in models.workload_groups(query, "cause")}
+    assert counts == {"OnHold": 1, "Requested": 1, "RequeuingLimitExceeded": 1}
+
+
+def reserving(name: str, start: int, cpu: int, queue: str = "gpu") -> Workload:
+    """A workload that got its quota at an instant, and requests so much."""
+    pod_set = PodSet(count=1, scheduling=Scheduling(requests={"cpu": cpu}))
+    condition = Condition(
+        type="QuotaReserved", status=True, reason="QuotaReserved", last_transition_at=start
+    )
+    return workload(
+        name,
+        spec=WorkloadSpec(queue_name="q", pod_sets=(pod_set,)),
+        admission=Admission(cluster_queue=queue, pod_set_assignments=()),
+        conditions=(condition,),
+    )
+
+
+def test_past_waits_are_those_of_workloads_of_about_the_size(adapters: Adapters) -> None:
+    second = 1_000_000
+    alike = [reserving(f"w{n}", CREATED + n * second, 4 + n) for n in range(4)]
+    show(
+        adapters,
+        *alike,
+        reserving("large", CREATED + second, 8),
+        reserving("elsewhere", CREATED + second, 4, "cpu"),
+        workload("pending"),
+    )
+    models, size = adapters.models, size_class(alike[0])
+
+    waits = [(CREATED + n * second, n * second) for n in range(4)]
+    assert models.waits_like("gpu", size, limit=9) == waits
+    assert models.waits_like("gpu", size, limit=2) == waits[-2:]
+    assert models.waits_like("none", size, limit=9) == []
+    assert models.waits_since(CREATED + second) == {"cpu": [1], "gpu": [1, 1, 2, 3]}
+    assert models.columns(["workload/a/large", "workload/a/none"]) == {
+        "workload/a/large": read_columns(reserving("large", CREATED + second, 8))
+    }
+
+
+def test_pages_of_several_namespaces_are_those_of_one_list(adapters: Adapters) -> None:
+    spaces = ("a", "b", "c")
+    for n in range(12):
+        show(adapters, workload(f"w{n:02}", spaces[n % 3], created_at=CREATED + n // 2))
+    wanted = [f"w{n:02}" for n in range(11, -1, -1) if n % 3 != 1]
+
+    seen: list[str] = []
+    after: tuple[int, str] | None = None
+    while page := adapters.models.workloads(
+        WorkloadQuery(where=WorkloadFilter(namespaces=("a", "c")), after=after, limit=3)
+    ):
+        seen += [loaded.state.name for loaded in page]
+        after = (page[-1].state.created_at, page[-1].state.key)
+    assert sorted(seen, reverse=True) == wanted
+    assert len(seen) == len(set(seen))

@@ -8,10 +8,17 @@ from headgate.application.queries.detectors import (
     detected_problems,
     drifted_followers,
 )
-from headgate.application.queries.expected_start import expected_start
+from headgate.application.queries.expected_start import (
+    MAX_SAMPLES,
+    ExpectedStart,
+    expected_start,
+    wait_key,
+)
 from headgate.application.queries.explanations import explanation_of
+from headgate.application.workload_filter import waits_like
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.messages.catalogue import text_of
 from tests.builders.world import World, quotas
@@ -219,10 +226,18 @@ def _queue_with_history(starts: int) -> World:
     return world
 
 
+def _expected(world: World, key: str, why: Explanation) -> ExpectedStart | None:
+    """The expected start by the waits of the workloads in the fold."""
+    state = world.cluster_state
+    place = wait_key(state.config, world[key])
+    waits = waits_like(state.workloads.values(), *place, MAX_SAMPLES)
+    return expected_start(state, world[key], waits, why, world.at)
+
+
 def test_a_start_is_expected_from_those_before_with_the_proof() -> None:
     world = _queue_with_history(20)
     why = explanation_of(world.cluster_state, world["team/asked"], world.at)
-    found = expected_start(world.cluster_state, world["team/asked"], why, world.at)
+    found = _expected(world, "team/asked", why)
     assert found is not None
     assert not found.cannot_say
     assert found.earliest is not None
@@ -238,12 +253,12 @@ def test_no_estimate_from_few_samples_or_for_unschedulable_work() -> None:
     world.settle()
     for key, words in (("team/asked", "only"), ("team/huge", "is unschedulable")):
         why = explanation_of(world.cluster_state, world[key], world.at)
-        found = expected_start(world.cluster_state, world[key], why, world.at)
+        found = _expected(world, key, why)
         assert found is not None
         assert words in found.cannot_say
     running = next(iter(world.admitted()))
     why = explanation_of(world.cluster_state, world[running], world.at)
-    assert expected_start(world.cluster_state, world[running], why, world.at) is None
+    assert _expected(world, running, why) is None
 
 
 @pytest.mark.parametrize(
@@ -259,7 +274,7 @@ def test_how_few_have_started_is_reported_as_people_say_it(starts: int, words: s
     world.settle()
     world.submit("asked", "gpu", {"gpu": 1})
     why = explanation_of(world.cluster_state, world["team/asked"], world.at)
-    found = expected_start(world.cluster_state, world["team/asked"], why, world.at)
+    found = _expected(world, "team/asked", why)
     assert found is not None
     assert words in found.cannot_say
 
@@ -267,7 +282,7 @@ def test_how_few_have_started_is_reported_as_people_say_it(starts: int, words: s
 def _told_of(world: World, key: str) -> str:
     """The reason why it has no estimated start."""
     why = explanation_of(world.cluster_state, world[key], world.at)
-    found = expected_start(world.cluster_state, world[key], why, world.at)
+    found = _expected(world, key, why)
     assert found is not None
     return found.cannot_say
 

@@ -156,7 +156,27 @@ WORKLOAD = Table(
     _column("executed_seconds", BigInteger),
     Column("admitted_at", BigInteger),
     Column("finished_at", BigInteger),
+    Column("stuck_since", BigInteger),
+    Column("reserved_at", BigInteger),
+    _column("stuck_cause", BYTEWISE),
+    _column("size_class", BYTEWISE),
 )
+Index(
+    "workload_stuck",
+    WORKLOAD.c.stuck_since,
+    WORKLOAD.c.created_at.desc(),
+    WORKLOAD.c.stream.desc(),
+    postgresql_where=WORKLOAD.c.stuck_cause != "",
+)
+IS_RESERVED = WORKLOAD.c.reserved_at.is_not(None)
+Index(
+    "workload_waits",
+    WORKLOAD.c.cluster_queue,
+    WORKLOAD.c.size_class,
+    WORKLOAD.c.reserved_at,
+    postgresql_where=IS_RESERVED,
+)
+Index("workload_reserved_at", WORKLOAD.c.reserved_at, postgresql_where=IS_RESERVED)
 Index("workload_created_at", WORKLOAD.c.created_at, WORKLOAD.c.stream)
 Index("workload_namespace", WORKLOAD.c.namespace, WORKLOAD.c.created_at, WORKLOAD.c.stream)
 Index("workload_owner", WORKLOAD.c.owner, WORKLOAD.c.created_at, WORKLOAD.c.stream)

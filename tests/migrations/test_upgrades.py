@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from headgate.adapters.postgres.maintenance import alembic_config, migrate
 from headgate.api.app import app_over, application_services
-from headgate.application.commands.append_unit import rows_of
+from headgate.application.commands.append_unit import read_columns, rows_of
 from headgate.application.verify import Finding
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
@@ -164,7 +164,10 @@ def test_its_timelines_are_answered(upgraded: Upgraded) -> None:
 
 
 def test_rows_without_a_condition_that_was_not_folded_then_get_it(empty_url: str) -> None:
-    """Releases before 0021 did not fold PodsScheduled, so that rows of theirs lack it."""
+    """Releases before 0021 did not fold PodsScheduled, so that rows of theirs lack it.
+
+    Their rows have no columns of 0022 either, which follow from the states.
+    """
     migrate(empty_url)
     platform = open_platform(Settings(database_url=empty_url, broker_url="memory://"))
     history = admitted("h1")
@@ -178,6 +181,7 @@ def test_rows_without_a_condition_that_was_not_folded_then_get_it(empty_url: str
     verifier = Verifier(platform.event_log, platform.read_models, platform.followers)
     with psycopg.connect(empty_url) as connection:
         connection.execute(WITHOUT_PODS_SCHEDULED)
+        connection.execute("UPDATE workload SET reserved_at = NULL, size_class = ''")
         connection.execute("UPDATE alembic_version SET version_num = '0020'")
     before = [each.code for each in verifier.verify(lambda *_: None).findings]
 
@@ -185,7 +189,10 @@ def test_rows_without_a_condition_that_was_not_folded_then_get_it(empty_url: str
 
     assert INLINE in before
     found = verifier.verify(lambda *_: None).findings
+    columns = platform.read_models.columns([STREAM])[STREAM]
     platform.close()
+    assert columns == read_columns(state)
+    assert columns["reserved_at"] is not None
     assert INLINE not in [each.code for each in found]
 
 

@@ -70,6 +70,21 @@ def test_a_row_that_shows_something_else_is_found_with_the_field(platform: Platf
     assert found.detail == "different labels"
 
 
+def test_a_column_that_lists_read_is_found_where_it_differs_from_the_state(
+    platform: Platform, database_url: str
+) -> None:
+    fact = submitted("workload/team/column", 1)
+    append(platform, *fact, workload_of([fact]))
+    assert found_in(platform, "workload/team/column", INLINE) == []
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "UPDATE workload SET stuck_cause = 'OnHold', size_class = 'gpu:9' WHERE stream = %s",
+            ("workload/team/column",),
+        )
+    (found,) = found_in(platform, "workload/team/column", INLINE)
+    assert found.detail == "different stuck_cause, size_class"
+
+
 def test_a_row_that_is_missing_is_found(platform: Platform) -> None:
     append(platform, *submitted("workload/team/gone", 1), None)
     (found,) = found_in(platform, "workload/team/gone", INLINE)

@@ -103,8 +103,7 @@ class Queues(Controller):
     async def summary(self, request: Caller, resource: ResourceName = "") -> Answer:
         """Of one resource; the first that has quota, GPUs before all others, without a name."""
         services = services_of(request)
-        steps = queue_summary(services, resource, request.user.namespaces)
-        return answer_view(await services.reader.while_still(steps))
+        return answer_view(await queue_summary(services, resource, request.user.namespaces))
 
     @get(
         "/usage",

@@ -155,8 +155,8 @@ class StuckWorkloadsPage(Controller):
         )
         services = services_of(request)
         await catch_up(services)
-        steps = stuck_workloads(services, query, request.user.namespaces, limit=limit)
-        return answer_view(await services.reader.while_still(steps))
+        found = await stuck_workloads(services, query, request.user.namespaces, limit=limit)
+        return answer_view(found)
 
     @get(
         "/namespaces/{namespace:str}/workloads/{name:str}/stuck",

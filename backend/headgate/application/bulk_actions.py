@@ -4,6 +4,7 @@ Everything a batch does carries the batch id as its correlation, so that the log
 record of it.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -26,17 +27,18 @@ from headgate.application.commands.workload_commands import (
     events_of_action,
 )
 from headgate.application.cooperative import Cooperative, each, run_yielding
+from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.views import (
     Position,
     Schema,
     Timestamp,
     Whole,
 )
-from headgate.application.workload_filter import WorkloadFilter, listed_cluster_queue
+from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection
-from headgate.domain.stuck_workloads import forecast, stuck_workload
+from headgate.domain.stuck_workloads import forecast
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.events import WorkloadEvent
@@ -55,35 +57,25 @@ class BulkSelection(msgspec.Struct, frozen=True, kw_only=True):
     since: Instant | None = None
 
 
-def selected(
-    cluster_state: ClusterState, query: BulkSelection, scope: NamespaceScope, at: Instant
-) -> Cooperative[list[Workload]]:
-    """Those that match now and may be seen, by key; in steps, as all are read."""
-    found = []
-    for workload in tuple(cluster_state.workloads.values()):
-        is_seen = scope is None or workload.namespace in scope
-        if is_seen and _matches(cluster_state, query, workload, at):
-            found.append(workload)
-        yield
-    return sorted(found, key=lambda workload: workload.key)
+def selection_filter(query: BulkSelection, scope: NamespaceScope) -> WorkloadFilter:
+    """The filter of a selection among the workloads that may be seen."""
+    named = query.where.namespaces
+    seen = named if scope is None else tuple(sorted(scope if named is None else {*named} & scope))
+    return msgspec.structs.replace(
+        query.where, namespaces=seen, causes=query.causes, stuck_since=query.since
+    )
 
 
-def _matches(
-    cluster_state: ClusterState, query: BulkSelection, workload: Workload, at: Instant
-) -> bool:
-    queue = listed_cluster_queue(cluster_state.config, workload)
-    return query.where.matches(workload, queue) and _has_case(cluster_state, query, workload, at)
-
-
-def _has_case(
-    cluster_state: ClusterState, query: BulkSelection, workload: Workload, at: Instant
-) -> bool:
-    if not query.causes and query.since is None:
-        return True
-    case = stuck_workload(cluster_state, workload, at)
-    if case is None or (query.causes and case.cause not in query.causes):
-        return False
-    return query.since is None or (case.since or 0) >= query.since
+async def selected(
+    services: ApplicationServices, query: BulkSelection, scope: NamespaceScope
+) -> list[tuple[str, str]]:
+    """Key and uid of those that match now and may be seen, by key; refuses too many."""
+    wanted = WorkloadQuery(where=selection_filter(query, scope), limit=MAX_ITEMS + 1)
+    found = await asyncio.to_thread(services.models.workloads, wanted)
+    if len(found) > MAX_ITEMS:
+        (all_of_them,) = await asyncio.to_thread(services.models.workload_groups, wanted, None)
+        _refuse_too_many(all_of_them.count)
+    return sorted((loaded.state.key, loaded.state.uid) for loaded in found)
 
 
 BulkOutcome = Literal["eligible", "ineligible", "done", "refused"]
@@ -188,12 +180,16 @@ async def preview(
     """What each would answer, and what it would do then; nothing is changed."""
     await catch_up(services)
     position = services.reader.position if bulk.position is None else bulk.position
-    items = await run_yielding(_previewed(services, call, bulk))
+    frozen = await _frozen(services, call, bulk)
+    items = await run_yielding(_previewed(services, call, bulk, frozen))
     return _result("", bulk.verb, position, items)
 
 
 def _previewed(
-    services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
+    services: ApplicationServices,
+    call: CommandRequest,
+    bulk: BulkRequest,
+    frozen: Sequence[tuple[str, str]],
 ) -> Cooperative[list[BulkItem]]:
     """Previews one workload after the other, each in its state at its turn.
 
@@ -203,7 +199,7 @@ def _previewed(
     is_visible = visible_to(call.identity.namespaces)
     items: list[BulkItem] = []
     foretold = 0
-    for key, uid in (yield from _frozen(services, call, bulk)):
+    for key, uid in frozen:
         yield
         workload = cluster_state.workloads.get(key)
         events, refusal = _answer(call, bulk, cluster_state, (key, uid), at)
@@ -275,7 +271,7 @@ async def _planned(
     await catch_up(services)
     batch = services.ids.new()
     position = services.reader.position if bulk.position is None else bulk.position
-    targets = await run_yielding(_frozen(services, call, bulk))
+    targets = await _frozen(services, call, bulk)
     changes = (_change(call, bulk, key, uid, services.ids.new()) for key, uid in targets)
     return _Planned(
         batch=batch,
@@ -289,15 +285,12 @@ async def _planned(
     )
 
 
-def _frozen(
+async def _frozen(
     services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
-) -> Cooperative[list[tuple[str, str]]]:
+) -> list[tuple[str, str]]:
     """Key and uid of every selected workload."""
-    cluster_state, scope = services.reader.cluster_state, call.identity.namespaces
     if bulk.query is not None:
-        found = yield from selected(cluster_state, bulk.query, scope, services.clock.now())
-        _refuse_too_many(len(found))
-        return [(workload.key, workload.uid) for workload in found]
+        return await selected(services, bulk.query, call.identity.namespaces)
     seen = (c for c in bulk.chosen if call.identity.sees(c.workload.partition("/")[0]))
     return [(c.workload, c.uid) for c in seen]
 

@@ -32,10 +32,13 @@ from headgate.application.projections.workload_pods import (
     folded_pods,
 )
 from headgate.application.workload_filter import (
-    GroupField,
+    CountedField,
+    Waits,
     WorkloadGroup,
     grouped,
     listed_cluster_queue,
+    waits_like,
+    waits_since,
 )
 from headgate.domain.cluster_state import ClusterState, evolve_state
 from headgate.domain.kinds.configured_object import Absent
@@ -197,9 +200,21 @@ class HistoricalReadModels:
             [(workload_stream(w.key), w) for w in page_of(self._matching(query), query)]
         )
 
-    def workload_groups(self, query: WorkloadQuery, by: GroupField | None) -> list[WorkloadGroup]:
+    def workload_groups(self, query: WorkloadQuery, by: CountedField | None) -> list[WorkloadGroup]:
         """All workloads that match, counted by a field, most GPUs first."""
         return grouped(self._matching(query), by)[: query.limit]
+
+    def waits_like(self, cluster_queue: str, size: str, *, limit: int) -> Waits:
+        """The latest waits of workloads of a size class, in the order they started."""
+        return waits_like(self.cluster_state.workloads.values(), cluster_queue, size, limit)
+
+    def waits_since(self, since: Instant) -> dict[str, list[int]]:
+        """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
+        return waits_since(self.cluster_state.workloads.values(), since)
+
+    def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Raises: rows are verified at the present alone."""
+        raise AssertionError(f"{len(streams)} rows were to be verified in the past")
 
     def _matching(self, query: WorkloadQuery) -> Iterator[tuple[Workload, str]]:
         """The workloads that match, with the ClusterQueues they are listed under."""

@@ -2,10 +2,26 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import msgspec
 
-from headgate.application.ports import Maintenance
+
+class Maintenance(Protocol):
+    """Chores that keep the store small; safe to run anywhere, any time, and twice."""
+
+    def forget_idempotency_keys(self, *, older_than_seconds: float, limit: int = 5_000) -> int:
+        """Deletes expired idempotency keys, oldest first; returns how many."""
+
+    def forget_cycles(self, *, keep: int) -> int:
+        """Delete all records of cycles but the newest so many; how many went."""
+
+    def forget_backtests(self, *, keep: int) -> int:
+        """Delete all ended backtests but the newest so many; how many went."""
+
+    def extend_log(self) -> None:
+        """Creates the partition for the next million positions."""
+
 
 KEY_RETENTION_SECONDS = 7 * 24 * 3600.0
 BATCH = 5_000

@@ -11,8 +11,9 @@ import msgspec
 
 from headgate.application.workload_filter import (
     NEWEST_FIRST,
-    GroupField,
+    CountedField,
     ListOrder,
+    Waits,
     WorkloadFilter,
     WorkloadGroup,
     comes_after,
@@ -243,11 +244,22 @@ class ReadModels(Protocol):
     def workloads(self, query: "WorkloadQuery") -> list[Loaded]:
         """Workloads that match, in the order of the query, keyset paged."""
 
-    def workload_groups(self, query: "WorkloadQuery", by: GroupField | None) -> list[WorkloadGroup]:
+    def workload_groups(
+        self, query: "WorkloadQuery", by: CountedField | None
+    ) -> list[WorkloadGroup]:
         """All workloads that match, counted by a field: most GPUs first, so many groups at most.
 
         Without a field they are one group, and none where nothing matches.
         """
+
+    def waits_like(self, cluster_queue: str, size: str, *, limit: int) -> Waits:
+        """The latest waits of workloads of a size class, in the order they started."""
+
+    def waits_since(self, since: Instant) -> dict[str, list[int]]:
+        """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
+
+    def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The columns of workload rows that `read_columns` gives, for verification."""
 
     def rounds(
         self,
@@ -361,22 +373,6 @@ class Partitions(Protocol):
 
     def try_lock(self, key: str, owner: str) -> PartitionSession | None:
         """The right to work on a partition now, or None while another worker has it."""
-
-
-class Maintenance(Protocol):
-    """Chores that keep the store small; safe to run anywhere, any time, and twice."""
-
-    def forget_idempotency_keys(self, *, older_than_seconds: float, limit: int = 5_000) -> int:
-        """Deletes expired idempotency keys, oldest first; returns how many."""
-
-    def forget_cycles(self, *, keep: int) -> int:
-        """Delete all records of cycles but the newest so many; how many went."""
-
-    def forget_backtests(self, *, keep: int) -> int:
-        """Delete all ended backtests but the newest so many; how many went."""
-
-    def extend_log(self) -> None:
-        """Creates the partition for the next million positions."""
 
 
 class Nudges(Protocol):

@@ -1,6 +1,7 @@
 """What-ifs: changes on a fork of the state, or the drain of a node, and what is told of them."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,8 +20,11 @@ from headgate.application.historical_ports import FixedReader
 from headgate.application.queries.expected_start import (
     ExpectedStart,
     SpecEdit,
+    WaitKey,
     edits_of,
     expected_start,
+    past_waits,
+    wait_key,
 )
 from headgate.application.queries.explanations import AsOf, QueuePosition
 from headgate.application.queries.views import (
@@ -46,6 +50,7 @@ from headgate.application.simulation_run import (
     SimulationRequest,
     run_simulation,
 )
+from headgate.application.workload_filter import Waits
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.state import RoundVictim
@@ -175,7 +180,11 @@ async def simulate(
     except DidNotSettle as failure:
         raise LimitExceeded("SimulationTooLong") from failure
     as_of = AsOf(position=position, time=timestamp(at))
-    return await run_yielding(_View(services, viewer, outcome).whole(as_of))
+    config = services.reader.cluster_state.config
+    found = (first.workload for first in outcome.at_first.values())
+    alike = [wait_key(config, each) for each in found if each is not None]
+    waits = await asyncio.to_thread(past_waits, services.models, alike)
+    return await run_yielding(_View(services, viewer, outcome, waits).whole(as_of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +194,7 @@ class _View:
     services: ApplicationServices
     viewer: Viewer
     outcome: SimulationOutcome
+    waits: Mapping[WaitKey, Waits]
 
     def whole(self, as_of: AsOf) -> Cooperative[SimulationView]:
         outcome = self.outcome
@@ -236,7 +246,13 @@ class _View:
             remedies=remedy_views(why, self.viewer.scope) if why else [],
             edits=edits_of(cluster_state, workload, why) if workload and why else [],
             expected_start=(
-                expected_start(cluster_state, workload, why, self.services.clock.now())
+                expected_start(
+                    cluster_state,
+                    workload,
+                    self.waits.get(wait_key(cluster_state.config, workload), []),
+                    why,
+                    self.services.clock.now(),
+                )
                 if workload and why and workload.admission is None
                 else None
             ),

@@ -1,12 +1,13 @@
 """Which workloads a list or a bulk action selects: one filter for states, rows and the past."""
 
 from collections.abc import Callable, Container, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
+from headgate.domain.stuck_workloads import stuck_cause, stuck_since
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.selectors import LabelSelector, matches_selector
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
@@ -21,10 +22,13 @@ TextField = Literal["name", "namespace", "queue", "clusterQueue", "owner", "phas
 NumberField = Literal["gpu", "pods", "priority", "wait", "run", "submitted", "ended"]
 """Times are in seconds: `submitted` and `ended` are how long ago."""
 GroupField = Literal["queue", "clusterQueue", "owner", "phase", "namespace", "priority"]
+CountedField = GroupField | Literal["cause"]
+"""`cause` is that of stuck workloads."""
 OrderField = Literal[
     "submitted", "ended", "gpu", "pods", "priority", "wait", "run",
-    "name", "owner", "queue", "clusterQueue", "phase",
+    "name", "owner", "queue", "clusterQueue", "phase", "stuck",
 ]  # fmt: skip
+"""`stuck` is since when a workload is stuck; a list in this order has no others."""
 
 
 class TextCondition(msgspec.Struct, frozen=True, kw_only=True, tag="text"):
@@ -60,12 +64,14 @@ class ListOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NEWEST_FIRST = ListOrder()
+OLDEST_STUCK_FIRST = ListOrder(field="stuck", descending=False)
 
 
 class WorkloadFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions on workloads, all of which must hold; an empty one always holds.
 
-    Times of `conditions` run up to `at`.
+    Times of `conditions` run up to `at`. `causes` are those of stuck workloads, and `stuck_since`
+    leaves those that are stuck from then on.
     """
 
     namespaces: tuple[str, ...] | None = None
@@ -77,6 +83,8 @@ class WorkloadFilter(msgspec.Struct, frozen=True, kw_only=True):
     selector: LabelSelector | None = None
     conditions: tuple[FieldCondition, ...] = ()
     at: Instant = 0
+    causes: tuple[str, ...] = ()
+    stuck_since: Instant | None = None
 
     def matches(self, workload: Workload, cluster_queue: str, keys: Container[str] = ()) -> bool:
         """Whether a workload matches; `cluster_queue` is the one it is listed under.
@@ -91,6 +99,8 @@ class WorkloadFilter(msgspec.Struct, frozen=True, kw_only=True):
             and self.name_contains in workload.name
             and self.owner in {"", owner_of(workload)}
             and (not self.phases or phase_of(workload) in self.phases or workload.key in keys)
+            and (not self.causes or stuck_cause(workload) in self.causes)
+            and (self.stuck_since is None or self.stuck_since <= (stuck_since(workload) or -1))
             and (self.selector is None or matches_selector(workload.labels, self.selector))
             and all(
                 _holds(condition, workload, cluster_queue, keys, self.at) != condition.excludes
@@ -128,6 +138,52 @@ def total_pods(workload: Workload) -> int:
     return sum(pod_set.count for pod_set in workload.spec.pod_sets)
 
 
+def size_class(workload: Workload) -> str:
+    """The total requests by powers of two: workloads of a class wait about as long."""
+    total: dict[str, int] = {}
+    for pod_set in workload.spec.pod_sets:
+        for resource, amount in pod_set.scheduling.requests.items():
+            total[resource] = total.get(resource, 0) + amount * pod_set.count
+    return " ".join(
+        f"{resource}:{amount.bit_length()}" for resource, amount in sorted(total.items())
+    )
+
+
+def reserved_at(workload: Workload) -> Instant | None:
+    """When a workload got the quota that it has, or had when it ended."""
+    reserved = condition_of(workload, "QuotaReserved")
+    has_quota = workload.admission is not None and reserved is not None and reserved.status
+    return reserved.last_transition_at if has_quota and reserved is not None else None
+
+
+Waits: TypeAlias = list[tuple[Instant, int]]
+"""Start and wait of workloads in microseconds, in the order they started."""
+
+
+def waits_like(workloads: Iterable[Workload], cluster_queue: str, size: str, limit: int) -> Waits:
+    """The latest waits of a size class in a ClusterQueue; the port of read models says the same."""
+    found = sorted(
+        (start, other.key, start - other.created_at)
+        for other in workloads
+        if other.admission is not None
+        and other.admission.cluster_queue == cluster_queue
+        and (start := reserved_at(other)) is not None
+        and size_class(other) == size
+    )
+    return [(start, wait) for start, _, wait in found[max(0, len(found) - limit) :]]
+
+
+def waits_since(workloads: Iterable[Workload], since: Instant) -> dict[str, list[int]]:
+    """By ClusterQueue the waits in seconds of workloads that got their quota since an instant."""
+    found: dict[str, list[int]] = {}
+    for workload in workloads:
+        start = reserved_at(workload)
+        if workload.admission is not None and start is not None and start >= since:
+            seconds = (start - workload.created_at) // MICROSECONDS_PER_SECOND
+            found.setdefault(workload.admission.cluster_queue, []).append(seconds)
+    return {queue: sorted(waits) for queue, waits in sorted(found.items())}
+
+
 def admitted_since(workload: Workload) -> Instant | None:
     """The admission that still runs, or ran when the workload ended."""
     admitted = condition_of(workload, "Admitted")
@@ -161,6 +217,7 @@ _TEXTS: dict[str, Callable[[Workload, str], str]] = {
     "clusterQueue": lambda _, cluster_queue: cluster_queue,
     "owner": lambda workload, _: owner_of(workload),
     "phase": lambda workload, _: phase_of(workload),
+    "cause": lambda workload, _: stuck_cause(workload),
 }
 _NUMBERS: dict[str, Callable[[Workload, Instant], int]] = {
     "gpu": lambda workload, _: gpu_count(workload),
@@ -227,6 +284,8 @@ def order_value(order: ListOrder, workload: Workload, cluster_queue: str) -> int
             return workload.created_at
         case "ended":
             return workload.finished_at or 0
+        case "stuck":
+            return stuck_since(workload) or 0
         case "gpu" | "pods" | "priority" | "wait" | "run":
             return _NUMBERS[order.field](workload, order.at)
         case _:
@@ -242,7 +301,7 @@ class WorkloadGroup(msgspec.Struct, frozen=True, kw_only=True):
     pods: int
 
 
-def grouped(found: Iterable[tuple[Workload, str]], by: GroupField | None) -> list[WorkloadGroup]:
+def grouped(found: Iterable[tuple[Workload, str]], by: CountedField | None) -> list[WorkloadGroup]:
     """Workloads with the ClusterQueues they are listed under by a field, most GPUs first.
 
     One group of an empty value holds all of them where no field is given.
@@ -260,7 +319,7 @@ def grouped(found: Iterable[tuple[Workload, str]], by: GroupField | None) -> lis
     return sorted(groups, key=lambda group: (-group.gpus, -group.count, group.value))
 
 
-def _group_value(by: GroupField, workload: Workload, cluster_queue: str) -> str:
+def _group_value(by: CountedField, workload: Workload, cluster_queue: str) -> str:
     if by == "priority":
         return str(workload.spec.priority)
     return _TEXTS[by](workload, cluster_queue)

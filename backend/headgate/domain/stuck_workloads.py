@@ -81,10 +81,10 @@ def stuck_workload(
         workload=workload,
         phase=phase,
         cluster_queue=cluster_queue_of(cluster_state.config, workload),
-        cause=_cause(workload, phase),
+        cause=stuck_cause(workload),
         message=found.reason_message if found else None,
         by=_actor(workload, phase),
-        since=_since(workload, phase),
+        since=stuck_since(workload),
         attempts=deactivation.requeues if deactivation else workload.requeue.count,
         next_try_at=None if phase == "Inactive" else next_try,
         gives_up_at=retry_deadline(cluster_state.config, workload),
@@ -95,7 +95,11 @@ def stuck_workload(
     )
 
 
-def _cause(workload: Workload, phase: Phase) -> str:
+def stuck_cause(workload: Workload) -> str:
+    """The cause by which a workload is stuck; empty if it is not stuck."""
+    phase = phase_of(workload)
+    if phase not in STUCK_PHASES:
+        return ""
     if phase == "OnHold":
         return "OnHold"
     if phase == "Retrying":
@@ -110,7 +114,11 @@ def _actor(workload: Workload, phase: Phase) -> str:
     return workload.deactivation.by if workload.deactivation else ""
 
 
-def _since(workload: Workload, phase: Phase) -> Instant | None:
+def stuck_since(workload: Workload) -> Instant | None:
+    """Since when a workload is stuck; None if it is not stuck."""
+    phase = phase_of(workload)
+    if phase not in STUCK_PHASES:
+        return None
     if phase == "OnHold":
         return workload.hold.held_at if workload.hold else None
     if workload.deactivation is not None:

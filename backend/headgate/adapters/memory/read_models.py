@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from headgate.adapters.memory.database import Columns, MemoryDatabase
-from headgate.application.commands.append_unit import table_of
+from headgate.application.commands.append_unit import READ_COLUMNS, table_of
 from headgate.application.historical_ports import selected_pods
 from headgate.application.ports import Loaded, Replayed, WorkloadQuery, page_of
 from headgate.application.projections import (
@@ -23,7 +23,14 @@ from headgate.application.projections.workload_pods import (
     PodRow,
     PodRows,
 )
-from headgate.application.workload_filter import GroupField, WorkloadGroup, grouped
+from headgate.application.workload_filter import (
+    CountedField,
+    Waits,
+    WorkloadGroup,
+    grouped,
+    waits_like,
+    waits_since,
+)
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.values.instants import Instant
@@ -64,10 +71,29 @@ class MemoryReadModels:
                 for workload in page_of(self._matching(query), query)
             ]
 
-    def workload_groups(self, query: WorkloadQuery, by: GroupField | None) -> list[WorkloadGroup]:
+    def workload_groups(self, query: WorkloadQuery, by: CountedField | None) -> list[WorkloadGroup]:
         """All workloads that match, counted by a field, most GPUs first."""
         with self._database.lock:
             return grouped(self._matching(query), by)[: query.limit]
+
+    def waits_like(self, cluster_queue: str, size: str, *, limit: int) -> Waits:
+        """The latest waits of workloads of a size class, in the order they started."""
+        return waits_like(self._workloads(), cluster_queue, size, limit)
+
+    def waits_since(self, since: Instant) -> dict[str, list[int]]:
+        """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
+        return waits_since(self._workloads(), since)
+
+    def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The columns of workload rows that `read_columns` gives, for verification."""
+        with self._database.lock:
+            rows = self._database.rows["workload"]
+            found = {stream: rows[stream,] for stream in streams if (stream,) in rows}
+        return {stream: {name: row[name] for name in READ_COLUMNS} for stream, row in found.items()}
+
+    def _workloads(self) -> list[Workload]:
+        with self._database.lock:
+            return [row["state"] for row in self._database.rows["workload"].values()]
 
     def _matching(self, query: WorkloadQuery) -> Iterator[tuple[Workload, str]]:
         """The workloads that match, with the ClusterQueues they are listed under."""

@@ -12,7 +12,9 @@ import psycopg
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of, outage_cause
 from headgate.adapters.postgres.event_log import COLUMNS, recorded_of
 from headgate.adapters.postgres.partitions import PostgresPartitions
+from headgate.adapters.postgres.read_models import state_of
 from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
+from headgate.application.commands.append_unit import READ_COLUMNS, read_columns
 from headgate.application.failures import MigrationRefused, OutageCause
 from headgate.application.ports import PartitionRow, Unavailable
 from headgate.domain.cluster_state import evolve_state
@@ -288,3 +290,22 @@ def _folded(stream: str, events: Sequence[RecordedEvent]) -> Any:  # noqa: ANN40
     for recorded in events:
         state = evolve_state(kind, state, with_owner_of_actor(recorded), recorded.at)
     return None if isinstance(state, Absent) else state
+
+
+_ROWS = "SELECT stream, state::text FROM workload WHERE stream = ANY(%s)"
+_FILL = f"""
+    UPDATE workload SET {", ".join(f"{name} = fresh.{name}" for name in READ_COLUMNS)}
+    FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::bigint[], %s::text[])
+        AS fresh(stream, {", ".join(READ_COLUMNS)})
+    WHERE workload.stream = fresh.stream
+"""
+
+
+def fill_read_columns(connection: Connection) -> None:
+    """Writes the columns that follow from the state of each workload, where any is not empty."""
+    for streams in _batches(connection, "workload"):
+        rows = connection.execute(_ROWS, (streams,)).fetchall()
+        found = [(stream, read_columns(state_of(stream, state))) for stream, state in rows]
+        filled = [(stream, columns) for stream, columns in found if any(columns.values())]
+        values = [[columns[name] for _, columns in filled] for name in READ_COLUMNS]
+        connection.execute(_FILL, ([stream for stream, _ in filled], *values))

@@ -7,14 +7,16 @@ from typing import Any, TypeAlias
 import msgspec
 
 from headgate.adapters.postgres.connections import Pool, connection_of
+from headgate.application.commands.append_unit import READ_COLUMNS
 from headgate.application.cooperative import in_steps
 from headgate.application.ports import IdempotencyKey, Loaded, Replayed, WorkloadQuery
 from headgate.application.workload_filter import (
     NEWEST_FIRST,
+    CountedField,
     FieldCondition,
-    GroupField,
     NumberCondition,
     TextCondition,
+    Waits,
     WorkloadGroup,
     folded,
 )
@@ -89,6 +91,7 @@ _FIELDS = {
     "clusterQueue": _LISTED_CLUSTER_QUEUE,
     "owner": "owner",
     "phase": "phase",
+    "cause": "stuck_cause",
     "gpu": "gpus",
     "pods": "pods",
     "priority": "priority",
@@ -97,7 +100,11 @@ _FIELDS = {
     "submitted": "greatest(0, %(at)s - created_at) / 1000000",
     "ended": _ENDED,
 }
-_ORDERS = _FIELDS | {"submitted": "created_at", "ended": "coalesce(finished_at, 0)"}
+_ORDERS = _FIELDS | {
+    "submitted": "created_at",
+    "ended": "coalesce(finished_at, 0)",
+    "stuck": "stuck_since",
+}
 _COMPARED = {"is": "=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 _ORDERED_PAGE = """
     SELECT w.stream, w.version, w.position, w.state::text
@@ -105,6 +112,28 @@ _ORDERED_PAGE = """
           ORDER BY value {direction}, created_at DESC, stream DESC LIMIT %s) AS page
         JOIN workload AS w USING (stream)
     ORDER BY page.value {direction}, page.created_at DESC, stream DESC
+"""
+WAITS_LIKE = """
+    SELECT reserved_at, reserved_at - created_at FROM workload
+    WHERE cluster_queue = %s AND size_class = %s AND reserved_at IS NOT NULL
+    ORDER BY reserved_at DESC, stream DESC LIMIT %s
+"""
+_WAITS_SINCE = """
+    SELECT cluster_queue, (reserved_at - created_at) / 1000000 FROM workload
+    WHERE reserved_at >= %s ORDER BY 1, 2
+"""
+_COLUMNS = f"SELECT stream, {', '.join(READ_COLUMNS)} FROM workload WHERE stream = ANY(%s)"
+# With `namespace = ANY(…)` alone Postgres reads all rows of the namespaces and sorts them.
+_NEWEST_OF_EACH = """
+    SELECT w.stream, w.version, w.position, w.state::text
+    FROM (SELECT found.stream, found.created_at
+          FROM unnest(%s::text[]) AS place(name) CROSS JOIN LATERAL (
+              SELECT stream, created_at FROM workload
+              WHERE workload.namespace = place.name AND {condition}
+              ORDER BY created_at DESC, stream DESC LIMIT %s) AS found
+          ORDER BY found.created_at DESC, found.stream DESC LIMIT %s) AS page
+        JOIN workload AS w USING (stream)
+    ORDER BY page.created_at DESC, stream DESC
 """
 _GROUPS = """
     SELECT value, count(*), sum(gpus)::bigint, sum(pods)::bigint
@@ -163,6 +192,8 @@ class PostgresReadModels:
     def workloads(self, query: WorkloadQuery) -> list[Loaded]:
         """Workloads that match, in the order of the query, keyset paged."""
         where = _matching(query)
+        if query.order == NEWEST_FIRST and len(query.where.namespaces or ()) > 1:
+            return self._of_namespaces(query)
         if query.order == NEWEST_FIRST:
             newest = "created_at DESC, stream DESC"
             return self._loaded(*where.select("workload", newest, query.limit))
@@ -173,7 +204,14 @@ class PostgresReadModels:
         )
         return self._loaded(text, [*where.values, query.limit])
 
-    def workload_groups(self, query: WorkloadQuery, by: GroupField | None) -> list[WorkloadGroup]:
+    def _of_namespaces(self, query: WorkloadQuery) -> list[Loaded]:
+        """The newest of each namespace are read in the order of its index, and then merged."""
+        where = _matching(query)
+        text = _NEWEST_OF_EACH.format(condition=where.condition)
+        names = list(query.where.namespaces or ())
+        return self._loaded(text, [names, *where.values, query.limit, query.limit])
+
+    def workload_groups(self, query: WorkloadQuery, by: CountedField | None) -> list[WorkloadGroup]:
         """All workloads that match, counted by a field, most GPUs first."""
         where = _matching(query)
         value = "''" if by is None else f"({_FIELDS[by]})::text"
@@ -184,6 +222,26 @@ class PostgresReadModels:
             WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods)
             for value, count, gpus, pods in rows
         ]
+
+    def waits_like(self, cluster_queue: str, size: str, *, limit: int) -> Waits:
+        """The latest waits of workloads of a size class, in the order they started."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(WAITS_LIKE, (cluster_queue, size, limit)).fetchall()
+        return rows[::-1]
+
+    def waits_since(self, since: Instant) -> dict[str, list[int]]:
+        """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
+        found: dict[str, list[int]] = {}
+        with connection_of(self._pool) as connection:
+            for queue, seconds in connection.execute(_WAITS_SINCE, (since,)):
+                found.setdefault(queue, []).append(seconds)
+        return found
+
+    def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The columns of workload rows that `read_columns` gives, for verification."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(_COLUMNS, (list(streams),)).fetchall()
+        return {row[0]: dict(zip(READ_COLUMNS, row[1:], strict=True)) for row in rows}
 
     def rounds(
         self,
@@ -236,7 +294,9 @@ class PostgresReadModels:
 def _matching(query: WorkloadQuery) -> _Where:
     """`WorkloadFilter.matches` in SQL, and the place of the page."""
     where, wanted = _Where(), query.where
-    if wanted.namespaces is not None:
+    if wanted.namespaces is not None and len(wanted.namespaces) == 1:
+        where.add("namespace = %s", *wanted.namespaces)
+    elif wanted.namespaces is not None:
         where.add("namespace = ANY(%s)", list(wanted.namespaces))
     if wanted.phases and query.keys:
         streams = [workload_stream(key) for key in query.keys]
@@ -251,6 +311,12 @@ def _matching(query: WorkloadQuery) -> _Where:
         where.add("position(%s IN name) > 0", wanted.name_contains)
     if wanted.owner:
         where.add("owner = %s", wanted.owner)
+    if wanted.causes:
+        where.add("stuck_cause = ANY(%s)", list(wanted.causes))
+    if wanted.stuck_since is not None:
+        where.add("stuck_since >= %s", wanted.stuck_since)
+    if query.order.field == "stuck":
+        where.add("stuck_cause <> ''")
     if wanted.selector is not None:
         _add_labels(where, wanted.selector)
     streams = [workload_stream(key) for key in query.keys]

@@ -9,6 +9,8 @@ from headgate.application.workload_filter import (
     admitted_since,
     gpu_count,
     owner_of,
+    reserved_at,
+    size_class,
     total_pods,
 )
 from headgate.domain.kinds.configured_object import Absent, Configured, StatusEvent
@@ -16,6 +18,7 @@ from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, LogHistory, kind_and_key
 from headgate.domain.rounds.state import Round
+from headgate.domain.stuck_workloads import stuck_cause, stuck_since
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload, phase_of
 
@@ -166,7 +169,22 @@ def _workload_columns(workload: Workload) -> dict[str, Any]:
         "executed_seconds": workload.accumulated_execution_seconds,
         "admitted_at": admitted_since(workload),
         "finished_at": workload.finished_at,
+        **read_columns(workload),
         "state": workload,
+    }
+
+
+READ_COLUMNS = ("stuck_since", "stuck_cause", "reserved_at", "size_class")
+
+
+def read_columns(workload: Workload) -> dict[str, Any]:
+    """The columns by which stuck workloads and past waits are found; empty for most workloads."""
+    start = reserved_at(workload)
+    return {
+        "stuck_since": stuck_since(workload),
+        "stuck_cause": stuck_cause(workload),
+        "reserved_at": start,
+        "size_class": "" if start is None else size_class(workload),
     }
 
 

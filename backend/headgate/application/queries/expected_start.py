@@ -6,12 +6,15 @@ quota of its ClusterQueue, so that a constraint is met.
 """
 
 from bisect import insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
+from headgate.application.ports import ReadModels
 from headgate.application.queries.views import Free, Schema, Timestamp, timestamp
+from headgate.application.workload_filter import Waits, size_class
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.evaluation.unschedulable import PER_POD
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -67,13 +70,12 @@ class ExpectedStart(Schema, kw_only=True, frozen=True):
 
 
 def expected_start(
-    cluster_state: ClusterState, workload: Workload, why: Explanation, at: Instant
+    cluster_state: ClusterState, workload: Workload, waits: Waits, why: Explanation, at: Instant
 ) -> ExpectedStart | None:
     """Returns the range or the reason for none; of a started workload the range of its submission.
 
-    None for one that ended without a start.
+    `waits` are those of workloads like it. None for one that ended without a start.
     """
-    waits = _waits_like(cluster_state, workload)
     if workload.admission is not None:
         return _kept(workload, waits)
     if phase_of(workload) not in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:
@@ -147,26 +149,18 @@ def _too_few(count: int) -> Message:
     return message("FewSimilarWorkloadsStarted", workloads=count, needed=MIN_SAMPLES)
 
 
-def _waits_like(cluster_state: ClusterState, workload: Workload) -> list[tuple[Instant, int]]:
-    """Returns start and wait of similar workloads in its queue, in the order they started."""
-    queue, size = cluster_queue_of(cluster_state.config, workload), _size(workload)
-    found = []
-    for key, other in sorted(cluster_state.workloads.items()):
-        reserved = condition(other, "QuotaReserved")
-        is_like = other.admission is not None and other.admission.cluster_queue == queue
-        if is_like and reserved is not None and reserved.status and _size(other) == size:
-            wait = reserved.last_transition_at - other.created_at
-            found.append((reserved.last_transition_at, key, wait))
-    return [(start, wait) for start, _, wait in sorted(found)[-MAX_SAMPLES:]]
+WaitKey = tuple[str, str]
+"""A ClusterQueue and a size class, within which waits are alike."""
 
 
-def _size(workload: Workload) -> tuple[tuple[str, int], ...]:
-    """Returns the total requests by powers of two."""
-    total: dict[str, int] = {}
-    for pod_set in workload.spec.pod_sets:
-        for resource, amount in pod_set.scheduling.requests.items():
-            total[resource] = total.get(resource, 0) + amount * pod_set.count
-    return tuple((resource, amount.bit_length()) for resource, amount in sorted(total.items()))
+def wait_key(config: ObjectSet, workload: Workload) -> WaitKey:
+    """Where the waits of workloads like this one are."""
+    return cluster_queue_of(config, workload), size_class(workload)
+
+
+def past_waits(models: ReadModels, keys: Iterable[WaitKey]) -> dict[WaitKey, Waits]:
+    """The latest waits of each; read from the database."""
+    return {key: models.waits_like(*key, limit=MAX_SAMPLES) for key in dict.fromkeys(keys)}
 
 
 def calibration_of(waits: Sequence[tuple[Instant, int]]) -> Calibration:

@@ -12,6 +12,8 @@ from headgate.application.queries.expected_start import (
     SpecEdit,
     edits_of,
     expected_start,
+    past_waits,
+    wait_key,
 )
 from headgate.application.queries.pods import (
     FailedPod,
@@ -181,6 +183,8 @@ async def explanation_view(
     if awaited is not None:
         found = Explanation(dominant=awaited.code, message=awaited, evaluated=False)
     start = await asyncio.to_thread(reason_since, cluster_state.config, workload, found, read)
+    like = wait_key(cluster_state.config, workload)
+    waits = await asyncio.to_thread(past_waits, services.models, [like])
     attempts = evaluation_count(past)
     failed = await asyncio.to_thread(failed_pods, workload, past, services.pod_logs)
     phase = phase_of(workload)
@@ -204,7 +208,9 @@ async def explanation_view(
         position=position_of(cluster_state, workload),
         attempts=attempts.count,
         last_attempt=_attempt(attempts.last),
-        expected_start=expected_start(cluster_state, workload, found, services.clock.now()),
+        expected_start=expected_start(
+            cluster_state, workload, waits[like], found, services.clock.now()
+        ),
         history=_history(past, scope, reasons),
         failed_pod_count=failed.count,
         failed_pods=failed.pods,

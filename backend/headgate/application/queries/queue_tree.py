@@ -3,7 +3,7 @@
 import asyncio
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from headgate.application.access.redaction import NamespaceScope, cluster_queues_of
 from headgate.application.application_services import ApplicationServices
@@ -45,11 +45,9 @@ from headgate.domain.kinds.queue_stop import Stop
 from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.state import condition
 
 Loans = dict[FlavorResource, list[QuotaLoan]]
 
@@ -248,12 +246,22 @@ def _stop(stop: Stop | None) -> StopView | None:
     return None if stop is None else view_from(StopView, stop)
 
 
-def queue_summary(
+async def queue_summary(
     services: ApplicationServices, resource: str, scope: NamespaceScope
-) -> Cooperative[QueueSummary]:
+) -> QueueSummary:
     """One resource in each ClusterQueue; without a name, the first that has quota."""
+    since = services.clock.now() - DAY
+    waits = await asyncio.to_thread(services.models.waits_since, since)
+    return await services.reader.while_still(_summary(services, resource, scope, waits))
+
+
+def _summary(
+    services: ApplicationServices,
+    resource: str,
+    scope: NamespaceScope,
+    waits: Mapping[str, Sequence[int]],
+) -> Cooperative[QueueSummary]:
     cluster_state, now = services.reader.cluster_state, services.clock.now()
-    waits = yield from _waits(cluster_state, now - DAY)
     sample = sample_of(cluster_state)
     oldest: dict[str, Instant] = {}
     for name, workload, _ in pending_groups(cluster_state):
@@ -274,7 +282,7 @@ def queue_summary(
             node = f"clusterqueue/{name}"
             if visible is not None and name not in visible:
                 continue
-            mine = sorted(waits.get(name, ()))
+            mine = waits.get(name, ())
             rows.append(
                 QueueRow(
                     cluster_queue=name,
@@ -300,19 +308,6 @@ def queue_summary(
         wait_p95_seconds=_percentile(all_waits, 95),
         queues=sorted(rows, key=lambda row: row.cluster_queue),
     )
-
-
-def _waits(cluster_state: ClusterState, since: Instant) -> Cooperative[dict[str, list[int]]]:
-    """By ClusterQueue, the seconds that workloads waited that got their quota since an instant."""
-    found: dict[str, list[int]] = {}
-    for workload in tuple(cluster_state.workloads.values()):
-        yield
-        reserved = condition(workload, "QuotaReserved")
-        if reserved is None or not reserved.status or reserved.last_transition_at < since:
-            continue
-        seconds = (reserved.last_transition_at - workload.created_at) // MICROSECONDS_PER_SECOND
-        found.setdefault(cluster_queue_of(cluster_state.config, workload), []).append(seconds)
-    return found
 
 
 def _percentile(ordered: Sequence[int], percent: int) -> int | None:

@@ -1,13 +1,15 @@
 """Lists stuck workloads, and predicts the result of the recommended action on one."""
 
-from collections import Counter
+import asyncio
+from collections.abc import Sequence
 
 import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.bulk_actions import BulkSelection, selected
+from headgate.application.bulk_actions import BulkSelection, selection_filter
 from headgate.application.cooperative import Cooperative, each
+from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.views import (
     Position,
     Schema,
@@ -17,6 +19,7 @@ from headgate.application.queries.views import (
     timestamp,
     timestamp_or_none,
 )
+from headgate.application.workload_filter import OLDEST_STUCK_FIRST
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.stuck_workloads import (
     STUCK_PHASES,
@@ -31,6 +34,7 @@ from headgate.domain.workloads.events import (
     WorkloadReleased,
     WorkloadRequeued,
 )
+from headgate.domain.workloads.state import Workload
 from headgate.messages.catalogue import text_of
 
 
@@ -84,6 +88,9 @@ class StuckWorkloads(Whole, kw_only=True, frozen=True):
     items: list[StuckWorkloadView]
 
 
+MAX_CAUSES = 1_000
+NO_PHASE = "-"
+"""Where only phases were asked for in which no workload is stuck."""
 HELP: dict[str, WorkloadEvent] = {
     "activate": WorkloadActivated(),
     "requeue": WorkloadRequeued(reason="Requested"),
@@ -91,26 +98,39 @@ HELP: dict[str, WorkloadEvent] = {
 }
 
 
-def stuck_workloads(
+async def stuck_workloads(
     services: ApplicationServices, query: BulkSelection, scope: NamespaceScope, *, limit: int
-) -> Cooperative[StuckWorkloads]:
-    """Those that match, longest stuck first."""
-    cluster_state, at = services.reader.cluster_state, services.clock.now()
-    where = query.where
-    if not where.phases:
-        where = msgspec.structs.replace(where, phases=STUCK_PHASES)
-    wanted = msgspec.structs.replace(query, where=where)
-    found = yield from selected(cluster_state, wanted, scope, at)
-    looked_at = yield from each(stuck_workload(cluster_state, workload, at) for workload in found)
-    cases = [case for case in looked_at if case is not None]
-    cases.sort(key=lambda case: (case.since or 0, case.workload.key))
-    return StuckWorkloads(
-        position=cluster_state.position,
-        at=timestamp(at),
-        causes=dict(sorted(Counter(case.cause for case in cases).items())),
-        more=max(0, len(cases) - limit),
-        items=(yield from each(_view(case, scope) for case in cases[:limit])),
+) -> StuckWorkloads:
+    """Those that match, longest stuck first; the cause of each is a column of its row."""
+    where = selection_filter(query, scope)
+    phases = tuple(each for each in STUCK_PHASES if not where.phases or each in where.phases)
+    wanted = WorkloadQuery(
+        where=msgspec.structs.replace(where, phases=phases or (NO_PHASE,)),
+        order=OLDEST_STUCK_FIRST,
+        limit=limit,
     )
+    counted = msgspec.structs.replace(wanted, limit=MAX_CAUSES)
+    found, causes = await asyncio.gather(
+        asyncio.to_thread(services.models.workloads, wanted),
+        asyncio.to_thread(services.models.workload_groups, counted, "cause"),
+    )
+    workloads = [loaded.state for loaded in found]
+    items = await services.reader.while_still(_listed(services, workloads, scope))
+    return StuckWorkloads(
+        position=services.reader.position,
+        at=timestamp(services.clock.now()),
+        causes={group.value: group.count for group in sorted(causes, key=lambda one: one.value)},
+        more=max(0, sum(group.count for group in causes) - len(found)),
+        items=items,
+    )
+
+
+def _listed(
+    services: ApplicationServices, workloads: Sequence[Workload], scope: NamespaceScope
+) -> Cooperative[list[StuckWorkloadView]]:
+    cluster_state, at = services.reader.cluster_state, services.clock.now()
+    cases = yield from each(stuck_workload(cluster_state, one, at) for one in workloads)
+    return (yield from each(_view(case, scope) for case in cases if case is not None))
 
 
 def stuck_workload_with_forecast(

@@ -5,6 +5,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any
 
+from headgate.application.commands.append_unit import READ_COLUMNS, read_columns
 from headgate.application.ports import Loaded, ReadModels
 from headgate.application.verify import Findings
 from headgate.domain.cluster_state import evolve_state
@@ -17,6 +18,7 @@ from headgate.domain.recorded_event import (
     with_owner_of_actor,
 )
 from headgate.domain.workloads.events import WorkloadSpecChanged, WorkloadSubmitted
+from headgate.domain.workloads.state import Workload
 
 BATCH = 500
 
@@ -67,11 +69,13 @@ def compare(states: States, read_models: ReadModels, findings: Findings) -> int:
     """
     compared = 0
     for streams in _batches(sorted(states.states)):
+        columns = read_models.columns([each for each in streams if each.startswith("workload/")])
         for loaded in read_models.load(streams):
             if loaded.position > states.position:
                 continue
             compared += 1
             _compare_one(states, loaded, findings)
+            _compare_columns(loaded, columns.get(loaded.stream), findings)
     return compared
 
 
@@ -109,6 +113,16 @@ def _compare_one(states: States, loaded: Loaded, findings: Findings) -> None:
             "ReadModelShowsWhatItsStreamFoldsTo",
             _difference(loaded.state, states.states[loaded.stream]),
         )
+
+
+def _compare_columns(loaded: Loaded, shown: dict[str, Any] | None, findings: Findings) -> None:
+    """Find columns that lists read and that do not follow from the state beside them."""
+    if shown is None or not isinstance(loaded.state, Workload):
+        return
+    folded = read_columns(loaded.state)
+    names = [name for name in READ_COLUMNS if shown[name] != folded[name]]
+    if names:
+        findings.add("ReadModelShowsWhatItsStreamFoldsTo", "different " + ", ".join(names))
 
 
 def _difference(shown: Any, folded: Any) -> str:  # noqa: ANN401 - any aggregate's state
