@@ -16,10 +16,11 @@ from headgate.application.queries.detectors import (
     OVERTAKERS,
     detect_problems,
 )
+from headgate.application.queries.workload_lists import unschedulable_keys
+from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain import workload_index
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
-from headgate.domain.recorded_event import workload_stream
 from headgate.domain.scheduling.ordering import pending_places
 from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
 from headgate.domain.scheduling.pending_reasons import recorded_reason, unschedulable
@@ -96,13 +97,8 @@ def unschedulable_by_scan(state: ClusterState) -> set[str]:
 def assert_as_scanned(world: World) -> None:
     """The findings of groups are those of workloads, and the index is one that is built anew."""
     state = world.cluster_state
-    assert shown(state.reads.index) == shown(
-        WorkloadIndex(
-            each
-            for each in state.workloads.values()
-            if workload_stream(each.key) not in state.quarantined
-        )
-    )
+    anew = WorkloadIndex(state.workloads.values(), tuple(state.quarantined))
+    assert shown(state.reads.index) == shown(anew)
     assert counted_by_group(state) == counted_by_scan(state)
     assert state.reads.index.with_quota() == sorted(
         key for key, each in state.workloads.items() if has_quota_reservation(each)
@@ -111,7 +107,13 @@ def assert_as_scanned(world: World) -> None:
     by_kind: dict[str, set[str]] = {}
     for one in found.listed:
         by_kind.setdefault(one.kind, set()).add(one.about)
-    scanned = {"Starvation": starving_by_scan(world), "NeverStarts": unschedulable_by_scan(state)}
+    newest = sorted(state.workloads.values(), key=lambda w: (w.created_at, w.key), reverse=True)
+    assert list(state.reads.newest()) == newest
+    never = unschedulable_by_scan(state)
+    assert at_once(unschedulable_keys(state, WorkloadFilter(), None, None)) == tuple(
+        workload.key for workload in newest if workload.key in never
+    )
+    scanned = {"Starvation": starving_by_scan(world), "NeverStarts": never}
     for kind, keys in scanned.items():
         listed, others = by_kind.get(kind, set()), found.unlisted.get(kind)
         assert listed <= keys
@@ -230,6 +232,7 @@ OVERTAKING = ["wait", ("q", 1, 0), "settle", "finish"]
 @given(STEPS)
 @example([*OVERTAKEN, *OVERTAKING * 7, "hold", "wait", "release", "settle"])
 @example([("q", 9, 1), ("q", 9, 1), "wait", ("q", 9, 1), "wait", ("q", 9, 0)])
+@example([("q", 1, 0), "settle", "quarantine", "finish", ("q", 9, 0), "quarantine", "hold"])
 @example([("q", 9, 0), ("q", 9, 1), ("q2", 9, 0), "settle", "hold", "quarantine", "wait"])
 def test_groups_tell_what_a_look_at_every_workload_tells(steps: list[object]) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -280,6 +283,8 @@ def _looked_up(pending: int) -> int:
     told = at_once(find_attention(state, world.at, None))
     at_once(read_gauges(state))
     sample_of(state)
+    page = at_once(unschedulable_keys(state, WorkloadFilter(), None, 5))
+    assert page == tuple(sorted(k for k in dict.keys(counted) if k[-1] in "02468")[::-1][:5])
     assert unlisted_inactive(state, world.at, None) is None
     assert [one.kind for one in told if one.kind == "WorkloadInactive"] == ["WorkloadInactive"]
     others = found.unlisted["NeverStarts"]

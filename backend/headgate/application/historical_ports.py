@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -32,6 +33,7 @@ from headgate.application.projections.workload_pods import (
     folded_pods,
 )
 from headgate.application.workload_filter import (
+    NEWEST_FIRST,
     CountedField,
     Waits,
     WorkloadGroup,
@@ -196,9 +198,9 @@ class HistoricalReadModels:
 
     def workloads(self, query: WorkloadQuery) -> list[Loaded]:
         """Workloads that match, in the order of the query, keyset paged."""
-        return self._loaded(
-            [(workload_stream(w.key), w) for w in page_of(self._matching(query), query)]
-        )
+        limit = query.limit if query.order == NEWEST_FIRST else None
+        found = page_of(islice(self._matching(query), limit), query)
+        return self._loaded([(workload_stream(workload.key), workload) for workload in found])
 
     def workload_groups(self, query: WorkloadQuery, by: CountedField | None) -> list[WorkloadGroup]:
         """All workloads that match, counted by a field, most GPUs first."""
@@ -218,9 +220,9 @@ class HistoricalReadModels:
 
     def _matching(self, query: WorkloadQuery) -> Iterator[tuple[Workload, str]]:
         """The workloads that match, with the ClusterQueues they are listed under."""
-        config = self.cluster_state.config
-        for workload in self.cluster_state.workloads.values():
-            cluster_queue = listed_cluster_queue(config, workload)
+        after = query.after if query.order == NEWEST_FIRST else None
+        for workload in self.cluster_state.reads.newest(after):
+            cluster_queue = listed_cluster_queue(self.cluster_state.config, workload)
             if query.where.matches(workload, cluster_queue, query.keys):
                 yield workload, cluster_queue
 
@@ -352,15 +354,13 @@ def _counts(rows: Iterable[PodRow]) -> list[AttemptCounts]:
 
 
 def _counted(attempt: int, state: PodState, rows: list[PodRow]) -> AttemptCounts:
-    started = [row.started_at for row in rows if row.started_at is not None]
-    finished = [row.finished_at for row in rows if row.finished_at is not None]
     return AttemptCounts(
         attempt=attempt,
         state=state,
         pods=len(rows),
         restarts=sum(row.run - 1 for row in rows),
-        started_at=min(started, default=None),
-        finished_at=max(finished, default=None),
+        started_at=min((r.started_at for r in rows if r.started_at is not None), default=None),
+        finished_at=max((r.finished_at for r in rows if r.finished_at is not None), default=None),
     )
 
 

@@ -28,7 +28,6 @@ Age: TypeAlias = tuple[Instant, str]
 """The creation of a workload, and its key: the oldest sorts first."""
 
 INDEXED_PHASES: frozenset[Phase] = frozenset({"Inactive", "Starting"})
-GPU = "gpu"
 
 
 class GroupKey(msgspec.Struct, frozen=True):
@@ -84,13 +83,13 @@ class WorkloadsByAge:
 class WorkloadIndex:
     """Groups of the workloads without quota, and the keys of all in phases that reads look for.
 
-    `groups` has those that neither end nor have quota; `by_phase` those in `INDEXED_PHASES` by
-    namespace; `holders` those with an admission that have not ended, by its ClusterQueue; and
-    `evicting` those with an ongoing eviction of the whole or of pods; `failed` those that failed,
-    with the instant, by LocalQueue.
+    `groups` has those without quota that do not end, but for `skipped` streams; `by_phase` those in
+    `INDEXED_PHASES`; `holders` those with quota by ClusterQueue; `evicting` those with an eviction
+    of all or of pods; `failed` those that failed, with the instant, by LocalQueue.
     """
 
-    def __init__(self, workloads: Iterable[Workload] = ()) -> None:
+    def __init__(self, workloads: Iterable[Workload], skipped: Container[str] = ()) -> None:
+        self._skipped = skipped
         self.groups: dict[GroupKey, WorkloadsByAge] = {}
         self.by_phase: dict[Phase, dict[str, WorkloadsByAge]] = {}
         self.holders: dict[str, dict[str, None]] = {}
@@ -136,6 +135,9 @@ class WorkloadIndex:
         return (key for group in self.in_phase(phase, None) for key in group.by_age())
 
     def _regroup(self, old: Workload | None, new: Workload | None) -> None:
+        found = new or old
+        if found is None or workload_stream(found.key) in self._skipped:
+            return
         before = group_key(old) if old is not None else None
         after = group_key(new) if new is not None else None
         is_same = old is not None and new is not None and _is_same_age(old, new)
@@ -196,7 +198,7 @@ def gpus_requested(workload: Workload) -> int:
         amount * pod_set.count
         for pod_set in workload.spec.pod_sets
         for name, amount in pod_set.scheduling.requests.items()
-        if name.rpartition("/")[2] == GPU
+        if name.rpartition("/")[2] == "gpu"
     )
 
 
@@ -364,23 +366,35 @@ class WorkloadReads:
         self._workloads = workloads
         self._quarantined = quarantined
         self._index: WorkloadIndex | None = None
+        self._ages: SortedBlocks[Age] | None = None
         self._skipped: tuple[str, ...] = ()
 
     @property
     def index(self) -> WorkloadIndex:
-        """The index of all workloads but those with a quarantined stream, up to date."""
+        """The index of all workloads, up to date; quarantined ones are in no group."""
         skipped = tuple(self._quarantined)
         if self._index is None or self._skipped != skipped:
             self._skipped = skipped
-            read = (w for w in self._workloads.values() if workload_stream(w.key) not in skipped)
-            self._index = WorkloadIndex(read)
+            self._index = WorkloadIndex(self._workloads.values(), skipped)
         return self._index
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
         """Index a workload that was added, changed or deleted."""
+        if self._ages is not None and (old is None) != (new is None):
+            for found in filter(None, (old, new)):
+                age = found.created_at, found.key
+                (self._ages.add if old is None else self._ages.remove)(age)
         if self._index is not None and old is not new:
             self._index.replace(old, new)
 
+    def newest(self, before: Age | None = None) -> Iterator[Workload]:
+        """All workloads, the newest first, from the one that is next to an age."""
+        if self._ages is None:
+            found = self._workloads.values()
+            self._ages = SortedBlocks((each.created_at, each.key) for each in found)
+        end = len(self._ages) if before is None else self._ages.rank(before)
+        return (self._workloads[key] for _, key in self._ages.ending_before(end))
+
     def forget_index(self) -> None:
-        """Build the index again when it is read next."""
+        """Build the index again."""
         self._index = None

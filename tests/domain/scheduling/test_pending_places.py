@@ -35,6 +35,8 @@ def test_sorted_blocks_are_a_sorted_list(changes: list[tuple[bool, int]]) -> Non
         assert list(SortedBlocks(known).starting_at(1)) == ordered[1:]
         assert [blocks.rank(item) for item in ordered] == list(range(len(ordered)))
         assert [blocks.at(number) for number in range(len(ordered))] == ordered
+        for end in (0, 1, len(ordered)):
+            assert list(blocks.ending_before(end)) == ordered[:end][::-1]
         assert blocks.rank((1_000,)) == len(ordered)
 
 

@@ -52,6 +52,7 @@ from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import InvalidRequest, NotFound
 from headgate.domain.scheduling.pending_reasons import SharedReasons, unschedulable
 from headgate.domain.values.instants import Instant
+from headgate.domain.workload_index import Age
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
 from headgate.domain.workloads.state import Workload, phase_of
@@ -370,14 +371,20 @@ def unschedulable_keys(
     All of them without a limit. The cluster state must stand still meanwhile.
     """
     asked, config, found = replace(where, phases=()), cluster_state.config, list[str]()
-    shared = SharedReasons()
-    ages = ((workload.created_at, workload.key) for workload in cluster_state.workloads.values())
-    for age in sorted((age for age in ages if after is None or age < after), reverse=True):
+    shared, ages = SharedReasons(), list[Age]()
+    for key in tuple(cluster_state.reads.index.groups):
         yield
-        workload = cluster_state.workloads[age[1]]
-        is_asked = asked.matches(workload, listed_cluster_queue(config, workload))
-        if is_asked and unschedulable(cluster_state, workload, shared) is not None:
-            found.append(workload.key)
+        of_group = cluster_state.reads.index.groups[key].ages
+        first = cluster_state.workloads[of_group.at(0)[1]]
+        is_seen = where.namespaces is None or key.namespace in where.namespaces
+        if is_seen and unschedulable(cluster_state, first, shared) is not None:
+            end = len(of_group) if after is None else of_group.rank(after)
+            ages += of_group.ending_before(end)
+    for _, name in sorted(ages, reverse=True):
+        yield
+        workload = cluster_state.workloads[name]
+        if asked.matches(workload, listed_cluster_queue(config, workload)):
+            found.append(name)
             if len(found) == limit:
                 break
     return tuple(found)

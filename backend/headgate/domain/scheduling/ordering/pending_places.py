@@ -121,6 +121,14 @@ class SortedBlocks(Generic[Ordered]):
                 yield from islice(block, number, None)
             number = max(0, number - len(block))
 
+    def ending_before(self, number: int) -> Iterator[Ordered]:
+        """The items that have less than so many before them, the last first."""
+        end = self._count
+        for block in reversed(self._blocks):
+            end -= len(block)
+            if end < number:
+                yield from reversed(block[: number - end])
+
 
 class Segment:
     """Workloads of one ClusterQueue that follow each other in the order of `WorkloadOrder`.
