@@ -140,3 +140,46 @@ def test_a_fold_of_events_that_the_log_has_lost_is_not_found(cluster: Cluster) -
 
     assert found is not None
     assert found.cluster_state.position == found.point.position == 50
+
+
+def test_an_earlier_fold_comes_back_whole_after_a_later_one_used_part_of_it(
+    cluster: Cluster,
+) -> None:
+    cache = MemoryStateCache()
+    keeper = SnapshotStore(cache, cluster.log)
+    cluster_state, dumped = ClusterState(), {}
+    for recorded in cluster.log.read_all():
+        cluster_state.apply(recorded)
+        if cluster_state.position % 40 == 0:
+            keeper.put(snapshot(cluster, cluster_state), VERSION)
+            dumped[cluster_state.position] = cluster_state.dump()
+    *_, middle, last = dumped
+    for position in (last, 40, middle):
+        found = keeper.newest(VERSION, at_most=position)
+        assert found is not None
+        assert found.cluster_state.dump() == dumped[position]
+
+
+def test_a_process_holds_only_the_workloads_of_the_fold_that_it_kept(cluster: Cluster) -> None:
+    cluster_state = ClusterState()
+    keeper = SnapshotStore(MemoryStateCache(), cluster.log)
+    for recorded in cluster.log.read_all():
+        cluster_state.apply(recorded)
+        if cluster_state.position % 100 == 0:
+            keeper.put(snapshot(cluster, cluster_state), VERSION)
+            held = [key for part in keeper._parts.values() for key in part]  # noqa: SLF001 - memory
+            assert sorted(held) == sorted(cluster_state.workloads)
+
+
+def test_workloads_of_equal_specs_share_them_before_and_after_a_restart(cluster: Cluster) -> None:
+    cache, cluster_state = MemoryStateCache(), ClusterState()
+    for recorded in cluster.log.read_all():
+        cluster_state.apply(recorded)
+    SnapshotStore(cache, cluster.log).put(snapshot(cluster, cluster_state), VERSION)
+    found = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=cluster_state.position)
+    assert found is not None
+    for folded in (cluster_state, found.cluster_state, ClusterState.load(cluster_state.dump())):
+        specs = [workload.spec for workload in folded.workloads.values()]
+        distinct = {repr(spec): spec for spec in specs}
+        assert len(distinct) < len(specs), "some workloads of the day are alike"
+        assert all(distinct[repr(spec)] is spec for spec in specs)

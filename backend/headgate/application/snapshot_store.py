@@ -19,7 +19,7 @@ import msgspec
 from headgate.application.failures import GapInLog
 from headgate.application.ports import EventLog
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Workload, with_shared_parts
 from headgate.event_log.chain import LogPoint
 
 Parts = Mapping[str, bytes | None]
@@ -92,7 +92,8 @@ class Snapshot(NamedTuple):
 class SnapshotStore:
     """Keeps folds in the state cache and gets them back; one thread at a time may use it.
 
-    Of parts, `max_workloads` stay decoded, or as many as the fold at hand needs.
+    Of parts, `max_workloads` stay decoded, or as many as the fold at hand needs. Without a number
+    only the workloads of the fold at hand stay.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class SnapshotStore:
         self._event_log = event_log
         self._max_workloads = max_workloads
         self._parts: OrderedDict[str, WorkloadChunk] = OrderedDict()
+        self._sizes: dict[str, int] = {}
 
     def first(self, fold_version: str) -> Snapshot:
         """The fold to go on from at the start of a process: the latest one, or that of no event."""
@@ -132,16 +134,20 @@ class SnapshotStore:
         """Keep a fold with what of it is not kept yet."""
         if not self._put(snapshot, fold_version):
             # Another process has deleted a part since: write everything.
-            self._parts.clear()
+            self._forget_parts()
             self._put(snapshot, fold_version)
+
+    def _forget_parts(self) -> None:
+        self._parts.clear()
+        self._sizes.clear()
 
     def _put(self, snapshot: Snapshot, fold_version: str) -> bool:
         cluster_state, point = snapshot
         known, fresh = self._divided(cluster_state.workloads)
         body = zlib.compress(msgspec.msgpack.encode(fresh), 1)
         name = hashlib.sha256(body).hexdigest()
-        self._parts[name] = fresh
-        self._let_go(len(cluster_state.workloads))
+        self._parts[name], self._sizes[name] = fresh, len(fresh)
+        self._let_go({**known, name: list(fresh)})
         names = [*known, name]
         place = {key: number for number, keys in enumerate(known.values()) for key in keys}
         kept = _Kept(
@@ -163,7 +169,7 @@ class SnapshotStore:
         fresh, known = dict(workloads), {}
         for name, part in reversed(self._parts.items()):
             same = [key for key, workload in part.items() if fresh.get(key) is workload]
-            if same and len(same) * MIN_REUSE_DIVISOR >= len(part):
+            if same and len(same) * MIN_REUSE_DIVISOR >= self._sizes[name]:
                 known[name] = same
                 for key in same:
                     del fresh[key]
@@ -172,16 +178,21 @@ class SnapshotStore:
         return known, fresh
 
     def _load(self, kept: _Kept) -> ClusterState | None:
+        if not self._max_workloads:
+            # They lack what the fold before did not use.
+            self._forget_parts()
         parts = []
         for name in kept.parts:
             part = self._part(name)
             if part is None:
                 return None
             parts.append(part)
-        self._let_go(len(kept.workloads))
         cluster_state = ClusterState.load(kept.rest)
-        placed = zip(kept.workloads, kept.part_of, strict=True)
-        cluster_state.workloads.update((key, parts[number][key]) for key, number in placed)
+        used: dict[str, list[str]] = {name: [] for name in kept.parts}
+        for key, number in zip(kept.workloads, kept.part_of, strict=True):
+            cluster_state.workloads[key] = parts[number][key]
+            used[kept.parts[number]].append(key)
+        self._let_go(used)
         return cluster_state
 
     def _part(self, name: str) -> WorkloadChunk | None:
@@ -190,16 +201,29 @@ class SnapshotStore:
             body = self._cache.part(name)
             if body is None or hashlib.sha256(body).hexdigest() != name:
                 return None
-            found = self._parts[name] = _unpacked(body, WorkloadChunk)
+            decoded: WorkloadChunk = _unpacked(body, WorkloadChunk)
+            found = {key: with_shared_parts(workload) for key, workload in decoded.items()}
+            self._parts[name], self._sizes[name] = found, len(found)
         self._parts.move_to_end(name)
         return found
 
-    def _let_go(self, needed: int) -> None:
-        """Of the parts that were not used for longest; a fold needs few parts it uses little of."""
+    def _let_go(self, used: Mapping[str, list[str]]) -> None:
+        """Of what the fold at hand does not use: all, or the parts not used for longest.
+
+        A fold needs few parts it uses little of.
+        """
+        if not self._max_workloads:
+            self._parts = OrderedDict(
+                (name, {key: self._parts[name][key] for key in keys}) for name, keys in used.items()
+            )
+            self._sizes = {name: self._sizes[name] for name in used}
+            return
         held = sum(len(part) for part in self._parts.values())
+        needed = sum(len(keys) for keys in used.values())
         most = max(self._max_workloads, MIN_REUSE_DIVISOR * needed)
         while held > most and len(self._parts) > 1:
-            _, part = self._parts.popitem(last=False)
+            name, part = self._parts.popitem(last=False)
+            del self._sizes[name]
             held -= len(part)
 
 

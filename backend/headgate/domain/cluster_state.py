@@ -38,7 +38,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, error_message
 from headgate.domain.workload_index import FoldUndo, RecentStarts, StartTable, WorkloadReads
 from headgate.domain.workloads.evolve import evolve as evolve_workload
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Workload, with_shared_parts
 
 MAX_ENDED_ROUNDS = 1_000
 """Ended rounds that are kept here; older ones are in their streams and read models."""
@@ -291,7 +291,8 @@ class ClusterState:
         loaded = cls(snapshot.config)
         loaded.position = loaded.base_position = snapshot.position
         loaded.config_position = snapshot.config_position
-        loaded.workloads.update(snapshot.workloads)
+        for key, workload in snapshot.workloads.items():
+            loaded.workloads[key] = with_shared_parts(workload)
         loaded.rounds.update(snapshot.rounds)
         loaded.versions = snapshot.versions
         loaded.quarantined.update(snapshot.quarantined)

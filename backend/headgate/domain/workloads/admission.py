@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import PodSet, shared_part
 
 
 class TopologyDomain(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -73,6 +73,14 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     cluster_queue: str
     pod_set_assignments: tuple[PodSetAssignment, ...]
+
+
+def shared_admission(admission: Admission | None) -> Admission | None:
+    """An equal admission that states share; one with hosts is the workload's own."""
+    if admission is None or hosts_of(admission) or awaits_topology(admission):
+        return admission
+    shared: Admission = shared_part(admission)
+    return shared
 
 
 def pod_count(assignment: TopologyAssignment) -> int:

@@ -9,12 +9,13 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads import events as e
-from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.admission import hosts_of, shared_admission
 from headgate.domain.workloads.events import WorkloadPodsReported
 from headgate.domain.workloads.pod_events import RetryEvent, WorkloadSessionOpened
 from headgate.domain.workloads.pods.attempt_pods import changed_layout, pod_nodes
 from headgate.domain.workloads.pods.completions import advanced, first_layout, progress_kept
 from headgate.domain.workloads.priority import with_full_boost
+from headgate.domain.workloads.specs import shared_spec, shared_texts
 from headgate.domain.workloads.state import (
     ConditionChange,
     Hold,
@@ -24,6 +25,7 @@ from headgate.domain.workloads.state import (
     rank_of_order,
     reset_condition,
     with_conditions,
+    with_shared_parts,
 )
 from headgate.domain.workloads.transitions.admission_checks import (
     apply_check_reported,
@@ -68,7 +70,12 @@ def evolve(state: WorkloadState, event: e.WorkloadEvent, at: Instant) -> Workloa
         return _submitted(event, at)
     if isinstance(state, Absent):
         return state
-    return _evolve_existing(state, event, at)
+    after = _evolve_existing(state, event, at)
+    if isinstance(after, Workload) and after.spec is not state.spec:
+        after = replace(after, spec=shared_spec(after.spec))
+    if isinstance(after, Workload) and after.admission is not state.admission:
+        after = replace(after, admission=shared_admission(after.admission))
+    return after
 
 
 def _after_requeue_or_hold(workload: Workload, event: StandingEvent, at: Instant) -> Workload:
@@ -95,7 +102,7 @@ def _after_requeue_or_hold(workload: Workload, event: StandingEvent, at: Instant
 
 
 def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
-    return Workload(
+    submitted = Workload(
         uid=event.uid,
         namespace=event.namespace,
         name=event.name,
@@ -105,6 +112,7 @@ def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
         spec=event.spec,
         owner=event.owner,
     )
+    return with_shared_parts(submitted)
 
 
 def _imported(workload: Workload, event: e.WorkloadImported) -> Workload:
@@ -185,8 +193,8 @@ def _spec_changed(workload: Workload, event: e.WorkloadSpecChanged) -> Workload:
     changed = event.spec != workload.spec
     return replace(
         workload,
-        labels=event.labels,
-        annotations=event.annotations,
+        labels=shared_texts(event.labels),
+        annotations=shared_texts(event.annotations),
         spec=event.spec,
         generation=workload.generation + (1 if changed else 0),
         explanation=None if changed else workload.explanation,

@@ -1,9 +1,12 @@
 """What a submitter asks for (reference queueing.md §1.7, topology.md §2, preemption.md §6.2)."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.message import Message
@@ -268,3 +271,77 @@ def replaced_key(annotations: Annotations) -> str:
 def _listed(text: str) -> tuple[str, ...]:
     """The words of a list with commas, without the blanks around them."""
     return tuple(word for part in text.split(",") if (word := part.strip()))
+
+
+MAX_SHARED_SPECS = 4_096
+MAX_SHARED_PARTS = 16_384
+NO_ENTRIES: Final[dict[str, Any]] = {}
+"""The mapping without entries that all states share; like every state it is never changed."""
+
+
+class _Encoded:
+    """A value that equals others with an equal encoding."""
+
+    __slots__ = ("digest", "value")
+
+    def __init__(self, value: object) -> None:
+        body = msgspec.json.encode((type(value).__name__, value))
+        self.digest = blake2b(body, digest_size=16).digest()
+        self.value = value
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Encoded) and self.digest == other.digest
+
+
+def shared_spec(spec: WorkloadSpec) -> WorkloadSpec:
+    """An equal spec that states share as far as others equal it, whole or in parts.
+
+    Most workloads are submitted with the spec of many others. What was used last is remembered, so
+    that specs which no workload has any more do not stay.
+    """
+    found: WorkloadSpec = _first_spec(_Encoded(spec))
+    return found
+
+
+def shared_texts(texts: dict[str, str]) -> dict[str, str]:
+    """An equal mapping that states share: labels and annotations of many workloads are equal."""
+    return _first_texts(tuple(texts.items())) if texts else NO_ENTRIES
+
+
+@lru_cache(maxsize=MAX_SHARED_PARTS)
+def shared_value(value: Any) -> Any:  # noqa: ANN401 - a text or another value with a hash
+    """An equal value that states share."""
+    return value
+
+
+@lru_cache(maxsize=MAX_SHARED_SPECS)
+def _first_spec(spec: _Encoded) -> Any:  # noqa: ANN401 - a WorkloadSpec
+    whole: Any = spec.value
+    return replace(whole, pod_sets=tuple(_with_shared_parts(each) for each in whole.pod_sets))
+
+
+def _with_shared_parts(pod_set: PodSet) -> PodSet:
+    """The pod set with the parts that are equal also where the digest of its template differs."""
+    return replace(
+        pod_set,
+        scheduling=shared_part(pod_set.scheduling),
+        template=shared_part(pod_set.template),
+    )
+
+
+def shared_part(part: Any) -> Any:  # noqa: ANN401 - a Scheduling, a template or an admission
+    """A part of a state that is encoded alike, which states share."""
+    return _first_part(_Encoded(part))
+
+
+@lru_cache(maxsize=MAX_SHARED_PARTS)
+def _first_part(part: _Encoded) -> Any:  # noqa: ANN401 - same
+    return part.value
+
+
+@lru_cache(maxsize=MAX_SHARED_PARTS)
+def _first_texts(items: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    return dict(items)

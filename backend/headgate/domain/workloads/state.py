@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import MessageOrText, message
-from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import Admission, shared_admission
 from headgate.domain.workloads.events import (
     CheckStateName,
     DeactivationCause,
@@ -26,7 +27,13 @@ from headgate.domain.workloads.pods.attempt_pods import (
 )
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.specs import (
+    NO_ENTRIES,
+    WorkloadSpec,
+    shared_spec,
+    shared_texts,
+    shared_value,
+)
 
 ConditionType = Literal[
     "QuotaReserved", "Admitted", "PodsScheduled", "PodsReady", "Evicted", "Preempted", "Requeued",
@@ -252,6 +259,21 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     def local_queue_key(self) -> str:
         """The key of its LocalQueue, which need not exist: `namespace/name`."""
         return f"{self.namespace}/{self.spec.queue_name}"
+
+
+def with_shared_parts(workload: Workload) -> Workload:
+    """An equal workload that shares with others what equals theirs."""
+    names = ("check_states", "reclaimable", "progress", "unhealthy_nodes", "gates_changed_at")
+    return replace(
+        workload,
+        namespace=shared_value(workload.namespace),
+        labels=shared_texts(workload.labels),
+        annotations=shared_texts(workload.annotations),
+        spec=shared_spec(workload.spec),
+        owner=shared_value(workload.owner),
+        admission=shared_admission(workload.admission),
+        **{name: NO_ENTRIES for name in names if not getattr(workload, name)},
+    )
 
 
 WorkloadsByKey = Mapping[str, Workload]

@@ -34,7 +34,7 @@ def equal_ranks(_local_queue: str) -> LocalQueueRank:
     return UNUSED_RANK
 
 
-class PendingEntry(msgspec.Struct, frozen=True):
+class PendingEntry(msgspec.Struct, frozen=True, gc=False):
     """The place of a pending workload in its ClusterQueue.
 
     A workload that is not `in_heap` keeps its place and is counted but not evaluated.

@@ -14,6 +14,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.scheduling.ordering.entry_order import QueueOrder, priority_of
 from headgate.domain.scheduling.ordering.pending_places import (
@@ -74,6 +75,13 @@ class PendingHeap:
         self._heads: list[tuple[QueueOrder, int]] = []
         self._numbered: dict[int, EquivalenceGroup] = {}
         self._next_number = 0
+
+    def with_known_class(self, entry: PendingEntry) -> PendingEntry:
+        """Return the entry with the class that the pending workloads of an equal one share."""
+        group = self.groups.get(entry.equivalence_class)
+        if group is None:
+            return entry
+        return replace(entry, equivalence_class=group.equivalence_class)
 
     def add(self, key: str, entry: PendingEntry) -> None:
         """Add a workload."""
@@ -154,11 +162,13 @@ class PendingQueue:
         if not entry.in_heap:
             self.suspended[key] = entry
             return
+        heap = self.heaps.setdefault(entry.local_queue, PendingHeap())
+        entry = heap.with_known_class(entry)
         self.in_heap[key] = entry
         failed = self.inadmissible.get(entry.equivalence_class)
         if failed is not None and entry.order < self.in_heap[failed].order:
             self._requeue(entry.equivalence_class)
-        self.heaps.setdefault(entry.local_queue, PendingHeap()).add(key, entry)
+        heap.add(key, entry)
 
     def entry(self, key: str) -> PendingEntry | None:
         """Return the place of a workload, if it is pending here."""

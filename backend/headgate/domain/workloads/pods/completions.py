@@ -26,7 +26,13 @@ from headgate.domain.workloads.pods.attempt_pods import (
     assigned_nodes,
     pod_nodes,
 )
-from headgate.domain.workloads.specs import PodSet, SuccessRule, WorkloadSpec, index_count
+from headgate.domain.workloads.specs import (
+    NO_ENTRIES,
+    PodSet,
+    SuccessRule,
+    WorkloadSpec,
+    index_count,
+)
 from headgate.domain.workloads.state import Workload
 
 
@@ -84,7 +90,7 @@ def progress_kept(workload: Workload) -> dict[str, PodProgress]:
             failed=workload.retry.failed.get(pod_set.name, ()),
         )
         for pod_set in with_completions(workload.spec)
-    }
+    } or NO_ENTRIES
 
 
 def first_layout(workload: Workload, admission: Admission) -> AttemptLayout:

@@ -12,7 +12,7 @@ from headgate.domain.workloads.pods.pod_set_updates import (
     PodSetUpdateConflict,
     merged_updates,
 )
-from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import NO_ENTRIES, PodSet
 from headgate.domain.workloads.state import (
     AdmissionCheckState,
     Workload,
@@ -62,7 +62,7 @@ def retained_check_states(
     workload: Workload, checks: tuple[str, ...]
 ) -> dict[str, AdmissionCheckState]:
     """The check states kept at a quota reservation: the retry counts of its checks."""
-    return _only(workload.check_states, checks)
+    return _only(workload.check_states, checks) or NO_ENTRIES
 
 
 def reset_check_states(workload: Workload, at: Instant) -> dict[str, AdmissionCheckState]:
