@@ -16,8 +16,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.settings import Settings
 from tests.bench.children import start_child, tell, unshared_bytes, wait_for_parent
-from tests.bench.population import Population
-from tests.bench.reads import filled_database
+from tests.bench.population import Population, filled_database
 from tests.bench.start import settle
 
 TOLERANCE = 0.1

@@ -3,12 +3,16 @@
 Nothing is decided, so that it takes a fraction of the time that an installation needs for as much.
 """
 
+import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
 
 from headgate.application.commands.append_unit import configures, rows_of
 from headgate.application.ports import Appended, AppendUnit, NewEvent, WrittenObject
-from headgate.bootstrap import Platform
+from headgate.bootstrap import Platform, migrate, open_platform
 from headgate.domain.cluster_state import ClusterState, evolve_state
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Absent
@@ -27,6 +31,8 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
+from headgate.embedded.servers import start_postgres
+from headgate.settings import Settings
 from tests.builders.mixes import (
     NAMESPACE,
     OWNER,
@@ -144,6 +150,8 @@ class Population:
 
     def _add(self, wanted: Sequence[tuple[Mix, int, bool]]) -> None:
         for start in range(0, len(wanted), GROUP):
+            if start % (100 * GROUP) == 0:
+                self._platform.maintenance.extend_log()
             lives: list[Iterator[WorkloadEvent]] = []
             written: list[tuple[WrittenObject, ...]] = []
             for mix, number, is_whole_life in wanted[start : start + GROUP]:
@@ -201,3 +209,32 @@ def _unit(
         rows=rows_of(new.stream, state),
         written=written,
     )
+
+
+class Filled(NamedTuple):
+    """A database of its own in a directory of its own, and what fills its log."""
+
+    directory: Path
+    platform: Platform
+    population: Population
+
+
+@contextmanager
+def filled_database(partitions: int = 10) -> Iterator[Filled]:
+    """Starts a Postgres with the queues of a population and no workloads; removes it at the end."""
+    with tempfile.TemporaryDirectory(prefix="headgate-bench-") as name:
+        directory = Path(name)
+        directory.chmod(0o755)
+        postgres = start_postgres(directory / "postgres")
+        try:
+            migrate(postgres.url)
+            settings = Settings(database_url=postgres.url, broker_url="memory://")
+            platform = open_platform(settings, name="bench")
+            population = Population(platform, partitions)
+            population.configure()
+            try:
+                yield Filled(directory, platform, population)
+            finally:
+                platform.close()
+        finally:
+            postgres.stop()

@@ -6,22 +6,16 @@ answers, which other load of the machine disturbs least.
 
 import argparse
 import json
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from http.client import HTTPConnection
-from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
-from headgate.bootstrap import Platform, migrate, open_platform
-from headgate.embedded.servers import start_postgres
-from headgate.settings import Settings
 from tests.bench.installation import TOKEN, Installation, running_server
-from tests.bench.population import Population
+from tests.bench.population import Population, filled_database
+from tests.bench.start import settle
 from tests.builders.mixes import NAMESPACE
 
 LISTS = (
@@ -73,6 +67,7 @@ def main() -> None:
         found = []
         for size in sizes:
             population.add_pending("training", size - population.pending)
+            settle(platform)
             with running_server(directory, url, START_SECONDS) as services:
                 found.append(read_times(services, population))
     for name in READS:
@@ -81,35 +76,6 @@ def main() -> None:
             for size, times in zip(sizes, found, strict=True)
         )
         print(f"{name:29} {each}  ratio {ratio(found[0][name], found[-1][name]):.2f}")
-
-
-class Filled(NamedTuple):
-    """A database of its own in a directory of its own, and what fills its log."""
-
-    directory: Path
-    platform: Platform
-    population: Population
-
-
-@contextmanager
-def filled_database(partitions: int = 10) -> Iterator[Filled]:
-    """Starts a Postgres with the queues of a population and no workloads; removes it at the end."""
-    with tempfile.TemporaryDirectory(prefix="headgate-bench-") as name:
-        directory = Path(name)
-        directory.chmod(0o755)
-        postgres = start_postgres(directory / "postgres")
-        try:
-            migrate(postgres.url)
-            settings = Settings(database_url=postgres.url, broker_url="memory://")
-            platform = open_platform(settings, name="bench")
-            population = Population(platform, partitions)
-            population.configure()
-            try:
-                yield Filled(directory, platform, population)
-            finally:
-                platform.close()
-        finally:
-            postgres.stop()
 
 
 def ratio(before: ReadTimes, after: ReadTimes) -> float:

@@ -17,7 +17,7 @@ from headgate.bootstrap import Platform
 from tests.bench.installation import Installation, ask, running_server
 from tests.bench.memory import bytes_each
 from tests.bench.partitions import worker_shares
-from tests.bench.population import Population, queue_of
+from tests.bench.population import Filled, Population, filled_database, queue_of
 from tests.bench.reads import (
     EXPLANATION,
     LISTS,
@@ -27,9 +27,7 @@ from tests.bench.reads import (
     READS,
     START_SECONDS,
     STUCK,
-    Filled,
     ReadTimes,
-    filled_database,
     ratio,
     read_times,
     until_at_rest,
@@ -111,6 +109,7 @@ def _installation(filled: Filled, sizes: Sizes) -> Iterator[Target]:
     url = platform.settings.database_url
     population.add_finished("training", sizes.finished // 2)
     population.add_pending("training", sizes.pending // 2)
+    settle(platform)
     with running_server(directory, url, START_SECONDS) as services:
         half = read_times(services, population, sizes.read_seconds)
     lives = storage_each(

@@ -18,8 +18,7 @@ from headgate.application.snapshot_store import SnapshotRule
 from headgate.bootstrap import Platform, open_platform
 from headgate.settings import Settings
 from tests.bench.children import measured, tell
-from tests.bench.population import Population
-from tests.bench.reads import filled_database
+from tests.bench.population import Population, filled_database
 
 Upgrade = Literal["none", "comment", "column"]
 UPGRADES: tuple[Upgrade, ...] = get_args(Upgrade)

@@ -10,8 +10,7 @@ import msgspec
 import psycopg
 
 from headgate.bootstrap import Platform
-from tests.bench.population import Population
-from tests.bench.reads import filled_database
+from tests.bench.population import Population, filled_database
 from tests.builders.mixes import MIXES, Mix
 
 DELETABLE = ("state_cache", "state_part", "cycle_record")
