@@ -14,10 +14,10 @@ ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never
 WORKDIR /build
 COPY pyproject.toml uv.lock README.md ./
 # First what others wrote, so that a change of our own code does not fetch it again.
-RUN uv sync --frozen --no-dev --extra server --no-install-project
+RUN uv sync --frozen --no-dev --extra server --extra s3 --extra traces --no-install-project
 
 FROM dependencies AS documentation
-RUN uv sync --frozen --no-dev --group docs --extra server --no-install-project
+RUN uv sync --frozen --no-dev --group docs --extra server --extra s3 --extra traces --no-install-project
 COPY backend/ backend/
 COPY docs/ docs/
 COPY tests/ tests/
@@ -34,7 +34,7 @@ COPY workers/ workers/
 COPY migrations/ migrations/
 COPY --from=page /page/dist frontend/dist
 COPY --from=documentation /build/docs/_build/html docs/_build/html
-RUN uv sync --frozen --no-dev --extra server --no-editable
+RUN uv sync --frozen --no-dev --extra server --extra s3 --extra traces --no-editable
 
 FROM python:3.11-slim-bookworm
 LABEL org.opencontainers.image.title="Headgate" \

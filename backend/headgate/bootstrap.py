@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from celery import Celery
 
@@ -42,6 +42,7 @@ from headgate.adapters.postgres.tail import PastComparison, PostgresTail
 from headgate.adapters.shared_directory import DirectoryLogStore, DirectoryUploadStore
 from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.log_lines_and_version import configure_log_lines, fold_version
+from headgate.adapters.system.start_checks import StartRefused
 from headgate.application.backtest_runs import BacktestRunner
 from headgate.application.historical_states import HistoricalReads, HistoricalStates
 from headgate.application.live_state import LiveState
@@ -49,11 +50,15 @@ from headgate.application.maintenance import MaintenanceSchedule, MaintenanceTas
 from headgate.application.pod_log_store import LogStore, remove_old_logs
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.run_partition import Budget, Scheduler
+from headgate.application.scheduling_cycles import CycleRecord
 from headgate.application.snapshot_store import CACHE_NAME
 from headgate.application.uploads import UploadStore, remove_old_uploads
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.workloads.state import Workload
 from headgate.settings import Settings
+
+if TYPE_CHECKING:
+    from headgate.adapters.traces import OtlpTraces
 
 __all__ = [
     "ADMISSION_QUEUE",
@@ -131,6 +136,7 @@ class Platform:
     event_log_for_probes: PostgresEventLog
     nudges: CeleryNudges
     ids: TimeOrderedIds
+    traces: "OtlpTraces | None"
 
     def live_state(self) -> LiveState:
         """Returns a live fold of the log for one thread, read at its first use."""
@@ -158,8 +164,13 @@ class Platform:
                 plan_seconds=self.settings.cycle_budget_milliseconds / 1_000,
                 sweep_seconds=self.settings.sweep_seconds,
             ),
-            note=self.cycles.put,
+            note=self._note_cycles,
         )
+
+    def _note_cycles(self, record: CycleRecord) -> None:
+        self.cycles.put(record)
+        if self.traces is not None:
+            self.traces.cycles(record)
 
     def follower_runner(self, report: Report) -> FollowerRunner:
         """Returns the runner of read models; it calls `report` for those that fail."""
@@ -226,6 +237,8 @@ class Platform:
         self.pod_logs.close()
         for pool in self.pools:
             pool.close()
+        if self.traces is not None:
+            self.traces.close()
 
 
 def open_platform(
@@ -283,7 +296,23 @@ def open_platform(
         event_log_for_probes=PostgresEventLog(probes),
         nudges=CeleryNudges(celery_application(settings)),
         ids=TimeOrderedIds(),
+        traces=open_traces(settings, name),
     )
+
+
+def open_traces(settings: Settings, name: str) -> "OtlpTraces | None":
+    """Returns what sends the traces of a process, where the settings say so.
+
+    Raises `StartRefused` without the extra `traces`.
+    """
+    if not settings.traces:
+        return None
+    try:
+        from headgate.adapters.traces import OtlpTraces  # noqa: PLC0415 - comes with an extra
+    except ModuleNotFoundError as missing:
+        told = f"HEADGATE_TRACES needs {missing.name}: pip install 'headgate[traces]'"
+        raise StartRefused(told) from missing
+    return OtlpTraces(name.partition(" ")[0])
 
 
 def open_pod_logs(settings: Settings) -> LogStore:

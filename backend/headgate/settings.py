@@ -70,6 +70,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["text", "json"],
         Meta(description="How processes log: text, or a JSON object a line."),
     ] = "text"
+    traces: Annotated[
+        bool,
+        Meta(
+            description="Whether API and workers send traces by OTLP (extra `traces`); the `OTEL_`"
+            " variables of OpenTelemetry say where to, and how many."
+        ),
+    ] = False
     sweep_seconds: Annotated[
         float, Meta(description="Seconds between two searches of a worker for due partitions.")
     ] = 0.5

@@ -1,1 +1,1 @@
-"""Adapters fill the ports: Postgres, memory, the broker, the system, stores of logs and uploads."""
+"""Adapters fill the ports: Postgres, memory, the broker, the system, logs, uploads, traces."""

@@ -31,7 +31,7 @@ from headgate.api.executors.sent_logs import ExecutorLogs
 from headgate.api.executors.sessions import ExecutorSessions
 from headgate.api.headers import ALLOWED, add_headers
 from headgate.api.history import Erasures, History
-from headgate.api.nodes import NodeActions
+from headgate.api.nodes import NodeActions, TopologyMaps
 from headgate.api.objects import controllers as object_controllers
 from headgate.api.openapi import VERSION
 from headgate.api.parameters import (
@@ -59,7 +59,6 @@ from headgate.api.system import (
     metrics,
 )
 from headgate.api.tokens import Access, Tokens
-from headgate.api.topologies import TopologyMaps
 from headgate.api.uploads import ExecutorUploads, Uploads
 from headgate.api.web_pages import (
     all_problems,
@@ -262,6 +261,8 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
     services.cycle_durations.begin(clock.now())
     reader.listen(lambda batch: services.event_counters.count(batch, reader.cluster_state))
     reader.listen(hub.publish)
+    if services.traces is not None:
+        reader.listen(services.traces.follow)
     reader.on_rewind(lambda: hub.rewind(reader.position))
     reader.on_rewind(services.token_cache.forget)
     feed = feed_of(services, assignment_items)
@@ -333,7 +334,8 @@ def application_services(platform: Platform) -> ApplicationServices:
     reader = LiveReader(platform.live_state(), platform.tail, recover_from_rewind, _exit_process)
     platform.past_comparison.begin(reader.compared_point, reader.past_lost)
     hub = EventHub(platform.event_log)
-    commits = GroupCommit(platform.write_log, _nudging(platform.nudges, reader))
+    nudge, traces = _nudging(platform.nudges, reader), platform.traces
+    commits = GroupCommit(platform.write_log, nudge, traced=traces.commit if traces else None)
     return ApplicationServices(
         log=platform.event_log,
         models=platform.read_models,
@@ -360,6 +362,7 @@ def application_services(platform: Platform) -> ApplicationServices:
         ui_directory=platform.settings.ui_directory,
         version=VERSION,
         started_at=time.monotonic(),
+        traces=traces,
         request_limits=RequestLimits(read_limits(platform.settings.request_limits)),
         pod_logs=platform.pod_logs,
         uploads=platform.uploads,

@@ -7,7 +7,7 @@ from typing import Any
 from litestar import Request, Response
 from litestar.datastructures import Headers
 from litestar.handlers import BaseRouteHandler
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from headgate.adapters.manifests.job_templates import NO_RUNTIMES, Runtimes, training_runtimes
 from headgate.api.headers import request_id_of
@@ -28,6 +28,11 @@ ASKED, UNNAMED = "read identity", "configure readmodels"
 REPORT_EXECUTORS = Right("report", "executors")
 STREAMED = "StreamWithoutPast"
 """The code of streams, which have no past (`opt={"live": ...}`)."""
+TRACEPARENT = "traceparent"
+TRACE = "trace"
+"""Where a request that is traced keeps what its events refer to."""
+UNTRACED_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Of requests that change nothing, those are traced that their callers trace."""
 PAST = "past"
 """Where a request that asks with `at` keeps the installation as it was."""
 
@@ -58,7 +63,7 @@ def origin_of(request: Caller, reason: str = "") -> EventMetadata:
         reason=reason,
         causation=f"request:{request_id}",
         correlation=request_id,
-        trace=request.headers.get("traceparent", ""),
+        trace=str(request.scope["state"].get(TRACE) or request.headers.get(TRACEPARENT, "")),
     )
 
 
@@ -69,6 +74,13 @@ def authenticated(app: ASGIApp) -> ASGIApp:
     """
 
     async def check(scope: Scope, receive: Receive, send: Send) -> None:
+        services: ApplicationServices = scope["litestar_app"].state.services
+        if services.traces is None:
+            await admit(scope, receive, send)
+        else:
+            await _traced(services, admit, scope, receive, send)
+
+    async def admit(scope: Scope, receive: Receive, send: Send) -> None:
         scope["user"] = identity = await _identity(scope)
         _authorize(scope, identity)
         services: ApplicationServices = scope["litestar_app"].state.services
@@ -83,6 +95,29 @@ def authenticated(app: ASGIApp) -> ASGIApp:
                 await measured(app(scope, receive, send), work)
 
     return check
+
+
+async def _traced(
+    services: ApplicationServices, app: ASGIApp, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Serves a request as a span of a trace."""
+    assert services.traces is not None, "else nothing is traced"
+    header, method = Headers.from_scope(scope).get(TRACEPARENT, ""), str(scope.get("method"))
+    if not header and method in UNTRACED_METHODS:
+        await app(scope, receive, send)
+        return
+    route = str(scope["path_template"])
+    attributes = {"http.request.method": method, "http.route": route}
+    attributes["headgate.request"] = request_id_of(scope)
+    with services.traces.request(f"{method} {route}", header, attributes) as span:
+
+        async def note(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                span.note_status(message["status"])
+            await send(message)
+
+        scope["state"][TRACE] = span.traceparent
+        await app(scope, receive, note)
 
 
 CLIENT_GONE = 499

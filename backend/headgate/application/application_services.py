@@ -2,8 +2,11 @@
 
 import asyncio
 import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from headgate.application.access.identity import TokenCache, Tokens
 from headgate.application.access.request_limits import RequestLimits
@@ -23,6 +26,7 @@ from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
 from headgate.application.scheduling_cycles import CycleStore
 from headgate.application.uploads import UploadStore
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
 
 SYNCHRONIZE_SECONDS = 1.0
@@ -65,6 +69,27 @@ class DatabaseClock:
 
 def _monotonic() -> int:
     return time.monotonic_ns() // 1_000
+
+
+class RequestSpan(Protocol):
+    """The time of one request in a trace; `traceparent` is what its events refer to."""
+
+    traceparent: str
+
+    def note_status(self, status: int) -> None:
+        """Note the status of the answer."""
+
+
+class Traces(Protocol):
+    """Where an API process sends what it did and when, if it does."""
+
+    def request(
+        self, name: str, header: str, attributes: Mapping[str, str]
+    ) -> AbstractContextManager[RequestSpan]:
+        """The span of a request, below the caller's where its header names one."""
+
+    def follow(self, batch: Sequence[RecordedEvent]) -> None:
+        """Take in new events of the log."""
 
 
 BUSY_READING = "ReadsOverloaded"
@@ -111,6 +136,7 @@ class ApplicationServices:
     max_upload_bytes: int
     readiness: ReadinessWatch
     request_limits: RequestLimits
+    traces: Traces | None = None
     known_leases: dict[str, Lease] = field(default_factory=dict)
     capacity_samples: CapacitySamples = field(default_factory=CapacitySamples)
     reading: BoundedExecutor = field(

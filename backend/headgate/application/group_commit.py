@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 
 from headgate.application.failures import Overloaded
 from headgate.application.ports import (
@@ -19,13 +20,15 @@ from headgate.application.ports import (
     Verdict,
 )
 
+Traced = Callable[[Sequence[AppendUnit]], AbstractContextManager[None]]
 QueuedAppend = tuple[AppendUnit, asyncio.Future[Verdict]]
 
 
 class GroupCommit:
     """Takes units one at a time and gives each its own verdict.
 
-    `committed` is told of the units that are in the log, after their callers.
+    `committed` is told of the units that are in the log, after their callers. `traced`, where there
+    is one, has the time of each append as its span.
     """
 
     def __init__(
@@ -35,9 +38,11 @@ class GroupCommit:
         *,
         max_in_group: int = 400,
         max_waiting: int = 20_000,
+        traced: Traced | None = None,
     ) -> None:
         self._log = log
         self._committed = committed
+        self._traced = traced
         self._max_in_group = max_in_group
         self._max_waiting = max_waiting
         self._waiting: deque[QueuedAppend] = deque()
@@ -50,12 +55,17 @@ class GroupCommit:
 
     async def append(self, unit: AppendUnit) -> Verdict:
         """The verdict on one unit; raises `Unavailable` or `Overloaded`."""
+        if self._traced is not None:
+            return (await self.append_each([unit]))[0]
         (answer,) = self._enqueued([unit])
         return await answer
 
     async def append_each(self, units: Sequence[AppendUnit]) -> list[Verdict]:
         """The verdicts on several units, in order; each is independent of the others."""
-        return list(await asyncio.gather(*self._enqueued(units)))
+        if self._traced is None:
+            return list(await asyncio.gather(*self._enqueued(units)))
+        with self._traced(units):
+            return list(await asyncio.gather(*self._enqueued(units)))
 
     def close(self) -> None:
         """Takes no more units."""
