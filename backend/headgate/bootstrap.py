@@ -42,7 +42,7 @@ from headgate.adapters.postgres.tail import PastComparison, PostgresTail
 from headgate.adapters.shared_directory import DirectoryLogStore, DirectoryUploadStore
 from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.log_lines_and_version import configure_log_lines, fold_version
-from headgate.adapters.system.start_checks import StartRefused
+from headgate.adapters.system.start_checks import check_traces
 from headgate.application.backtest_runs import BacktestRunner
 from headgate.application.historical_states import HistoricalReads, HistoricalStates
 from headgate.application.live_state import LiveState
@@ -305,13 +305,11 @@ def open_traces(settings: Settings, name: str) -> "OtlpTraces | None":
 
     Raises `StartRefused` without the extra `traces`.
     """
+    check_traces(is_on=settings.traces)
     if not settings.traces:
         return None
-    try:
-        from headgate.adapters.traces import OtlpTraces  # noqa: PLC0415 - comes with an extra
-    except ModuleNotFoundError as missing:
-        told = f"HEADGATE_TRACES needs {missing.name}: pip install 'headgate[traces]'"
-        raise StartRefused(told) from missing
+    from headgate.adapters.traces import OtlpTraces  # noqa: PLC0415 - comes with an extra
+
     return OtlpTraces(name.partition(" ")[0])
 
 

@@ -8,11 +8,24 @@ import msgspec
 from msgspec import Meta
 
 
+class InvalidSetting(Exception):
+    """A variable of the environment has no valid value; the message names it and says why."""
+
+    def __init__(self, name: str, why: str, description: str) -> None:
+        super().__init__(f"{name} is not valid: {why}")
+        self.description = description
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Where servers are and how processes behave; a field is the variable `HEADGATE_<NAME>`."""
 
     database_url: Annotated[
-        str, Meta(description="PostgreSQL to use; empty starts one below `directory`.")
+        str,
+        Meta(
+            description="PostgreSQL to use, such as `postgresql://user:password@host/database`;"
+            " empty starts one below `directory`.",
+            pattern=r"^$|^postgres(ql)?://|=",
+        ),
     ] = ""
     broker_url: Annotated[
         str, Meta(description="Celery broker to use; empty starts a Redis below `directory`.")
@@ -28,7 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ".headgate"
     )
     host: Annotated[str, Meta(description="Address that the API listens on.")] = "127.0.0.1"
-    port: Annotated[int, Meta(description="Port that the API listens on.")] = 8080
+    port: Annotated[int, Meta(description="Port that the API listens on.", ge=0, le=65_535)] = 8080
     plain_http: Annotated[
         bool,
         Meta(description="Whether the API speaks HTTP without TLS beyond this machine as well."),
@@ -65,7 +78,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ui_directory: Annotated[Path, Meta(description="Directory of the built page.")] = Path(
         "frontend/dist"
     )
-    log_level: Annotated[str, Meta(description="Least severity that processes log.")] = "info"
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error", "critical"],
+        Meta(description="Least severity that processes log."),
+    ] = "info"
     log_format: Annotated[
         Literal["text", "json"],
         Meta(description="How processes log: text, or a JSON object a line."),
@@ -124,14 +140,49 @@ def _with_index(*directories: Path) -> Path | None:
 
 
 def from_environment(environment: dict[str, str] | None = None) -> Settings:
-    """Settings from `HEADGATE_<NAME>` variables, with defaults for what is not set."""
+    """Settings from `HEADGATE_<NAME>` variables, with defaults for what is not set.
+
+    Raises `InvalidSetting`.
+    """
     values = dict(os.environ if environment is None else environment)
     named = {
         field.name: values[f"HEADGATE_{field.name.upper()}"]
         for field in msgspec.structs.fields(Settings)
         if f"HEADGATE_{field.name.upper()}" in values
     }
-    return msgspec.convert(named, Settings, strict=False, dec_hook=_path)
+    if "log_level" in named:
+        named["log_level"] = named["log_level"].lower()
+    try:
+        return msgspec.convert(named, Settings, strict=False, dec_hook=_path)
+    except msgspec.ValidationError as failure:
+        raise _invalid(str(failure)) from failure
+
+
+def _invalid(told: str) -> InvalidSetting:
+    """Returns what is wrong with which variable; its value may be a secret and is not told."""
+    wrong, _, path = told.partition(" - at `$.")
+    name = path.rstrip("`")
+    (kind,) = [field.type for field in msgspec.structs.fields(Settings) if field.name == name]
+    found = msgspec.inspect.type_info(kind)
+    assert isinstance(found, msgspec.inspect.Metadata), "each setting is described"
+    description = str((found.extra_json_schema or {}).get("description", ""))
+    return InvalidSetting(f"HEADGATE_{name.upper()}", _rule_of(found.type, wrong), description)
+
+
+def _rule_of(kind: msgspec.inspect.Type, wrong: str) -> str:
+    """Returns what a value must be, from its type and the words of msgspec."""
+    _, bound, limit = wrong.partition("=")
+    match kind:
+        case msgspec.inspect.LiteralType(values=values):
+            return f"it must be one of {', '.join(map(str, values))}"
+        case msgspec.inspect.BoolType():
+            return "it must be true or false"
+        case msgspec.inspect.IntType() | msgspec.inspect.FloatType() if bound:
+            return f"it must be at {'most' if '<' in wrong else 'least'} {limit.strip()}"
+        case msgspec.inspect.IntType() | msgspec.inspect.FloatType():
+            return "it must be a number"
+        case _:
+            return "it has another form"
 
 
 def _path(kind: type, value: object) -> object:

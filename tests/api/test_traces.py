@@ -1,6 +1,6 @@
 """Traces by OTLP, as a collector gets them: from a request through its commit to its pods."""
 
-import sys
+import importlib.util
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -185,7 +185,7 @@ def test_reads_are_traced_where_their_callers_trace_them(
 def test_traces_without_their_extra_are_refused_with_the_remedy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "headgate.adapters.traces", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     assert open_traces(Settings(), "headgate-api") is None
     with pytest.raises(StartRefused, match=r"pip install 'headgate\[traces\]'"):
         open_traces(Settings(traces=True), "headgate-api")

@@ -81,6 +81,12 @@ def test_scripts_that_cannot_be_submitted_say_why(tmp_path: Path, text: str, rea
         read_script(Path(written(tmp_path, text)), [])
 
 
+def test_a_command_in_the_place_of_a_script_is_told_how_it_runs() -> None:
+    with pytest.raises(CommandFailed, match="there is no script true") as failed:
+        read_script(Path("true"), ["--now"])
+    assert failed.value.remedy.endswith("headgate run -- true --now")
+
+
 def test_a_script_is_the_command_of_its_pods(headgate: Invoker, tmp_path: Path) -> None:
     text = "#!/bin/bash -e\n#HEADGATE --pods=3 --queue=main\necho $(date) $1\n"
     script = written(tmp_path, text)

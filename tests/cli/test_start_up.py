@@ -8,11 +8,14 @@ from pathlib import Path
 import httpx
 import msgspec
 import pytest
+from typer.testing import CliRunner
 
+from headgate.cli.main import app
 from headgate.client import transport
 from headgate.client.client import HeadgateClient
 from headgate.client.contexts import find_connection
 from headgate.client.transport import Connection, ServerUnreachable
+from headgate.settings import from_environment
 from tests.cli.invocation import Invoker
 
 NOT_NEEDED = (
@@ -115,3 +118,29 @@ def test_a_server_is_supervised_while_its_process_lives(
 def test_an_address_that_is_none_is_refused() -> None:
     told = Invoker()("get", "wl", "--server", "http://[::1", code=1).stderr
     assert told.startswith("Error: can't reach http://[::1: Invalid port")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "rule"),
+    [
+        ("HEADGATE_PORT", "abc", "it must be a number"),
+        ("HEADGATE_PORT", "70000", "it must be at most 65535"),
+        ("HEADGATE_MAX_REQUESTS", "0", "it must be at least 1"),
+        ("HEADGATE_LOG_FORMAT", "xml", "it must be one of json, text"),
+        ("HEADGATE_TRACES", "maybe", "it must be true or false"),
+        ("HEADGATE_DATABASE_URL", "secret-of-the-database", "it has another form"),
+    ],
+)
+def test_a_setting_without_a_valid_value_is_told_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, rule: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    told = CliRunner().invoke(app, ["tree"])
+    first, remedy = told.stderr.splitlines()
+    assert (told.exit_code, first) == (2, f"Error: {variable} is not valid: {rule}")
+    assert remedy.startswith("  -> ")
+    assert "secret" not in told.stderr
+
+
+def test_the_level_of_logs_may_be_written_in_capitals() -> None:
+    assert from_environment({"HEADGATE_LOG_LEVEL": "WARNING"}).log_level == "warning"

@@ -18,7 +18,7 @@ from headgate.executor.core import ExecutorCore, RunAnswer
 from headgate.executor.reconcile import RunReport
 from headgate.executor.substrate import CannotStart, RunEnd, SessionPlan
 from headgate.executor.substrates.kubernetes import cluster as kubernetes_cluster
-from headgate.executor.substrates.kubernetes.access import find_access
+from headgate.executor.substrates.kubernetes.access import NoAccess, find_access
 from headgate.executor.substrates.kubernetes.cluster import KubernetesCluster
 from headgate.executor.substrates.kubernetes.pod_manifest import FINALIZER, ManifestRules
 from tests.executors.pods import assignment_of, eventually, key_of, output_of, plan_of
@@ -205,6 +205,24 @@ def test_authorities_without_a_key_identifier_are_trusted_as_by_kubectl(
     tls = find_access(str(tmp_path / "config")).tls
     assert not tls.verify_flags & ssl.VERIFY_X509_STRICT
     assert tls.verify_mode == ssl.CERT_REQUIRED
+
+
+@pytest.mark.parametrize(
+    ("content", "context", "told"),
+    [
+        ("", "gpu", "There is no context gpu in"),
+        ("{}", "", "names no context"),
+        (None, "", "There is no kubeconfig at"),
+    ],
+)
+def test_a_cluster_that_is_not_found_is_told_by_its_file(
+    tmp_path: Path, content: str | None, context: str, told: str
+) -> None:
+    path = tmp_path / "config"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(NoAccess, match=told):
+        find_access(str(path), context)
 
 
 def test_a_pod_that_was_not_created_is_stopped_without_one(
@@ -531,4 +549,4 @@ def test_the_doctor_tells_what_an_executor_sees_and_lacks(
     assert kubernetes({}) == []
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     (missing,) = kubernetes({"KUBECONFIG": "set"})
-    assert missing.text.startswith("There is no context")
+    assert missing.text.startswith("There is no kubeconfig at")

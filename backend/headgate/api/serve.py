@@ -10,11 +10,12 @@ import sys
 from headgate.adapters.system.start_checks import (
     StartRefused,
     check_admin_token,
+    check_traces,
     raise_descriptor_limit,
     tls_of,
 )
 from headgate.application.access.request_limits import InvalidLimits, read_limits
-from headgate.settings import Settings, from_environment
+from headgate.settings import InvalidSetting, Settings, from_environment
 
 RESERVED_DESCRIPTORS = 256
 """For the log, the database, the broker and files."""
@@ -55,12 +56,13 @@ def _max_connections() -> int:
 def main() -> None:
     """Becomes the server."""
     raise_descriptor_limit()
-    settings = from_environment()
     try:
+        settings = from_environment()
         check_admin_token(settings.admin_token)
+        check_traces(is_on=settings.traces)
         read_limits(settings.request_limits)
         command = server_command(settings)
-    except (StartRefused, InvalidLimits) as refused:
+    except (InvalidSetting, StartRefused, InvalidLimits) as refused:
         raise SystemExit(f"headgate: {refused}") from refused
     os.execv(command[0], command)  # noqa: S606 - a program and arguments of our own
 

@@ -14,6 +14,7 @@ from headgate.client.transport import (
     ServerUnreachable,
     UnusableCertificates,
 )
+from headgate.settings import InvalidSetting
 
 
 class ExitCode(IntEnum):
@@ -83,6 +84,7 @@ UNREACHABLE = "Check --server or HEADGATE_URL, or start a server with `headgate 
 
 Failure = (
     CommandFailed,
+    InvalidSetting,
     ServerProblem,
     ServerUnreachable,
     UnknownContext,
@@ -101,6 +103,10 @@ def exit_for(failure: Exception) -> typer.Exit:
             say(f"Error: {failure}")
             _tell_remedy(failure.remedy)
             return typer.Exit(failure.code)
+        case InvalidSetting():
+            say(f"Error: {failure}")
+            _tell_remedy(failure.description)
+            return typer.Exit(ExitCode.USAGE)
         case UnknownContext():
             say(f"Error: {failure}")
             _tell_remedy(f"Contexts: {', '.join(failure.known) or 'none'}")

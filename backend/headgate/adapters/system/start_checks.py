@@ -1,5 +1,6 @@
 """What must hold before a process serves: a strong admin token, TLS, and enough descriptors."""
 
+import importlib.util
 import os
 import resource
 import socket
@@ -169,6 +170,12 @@ def _write(path: Path, content: bytes, mode: int) -> None:
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
         file.write(content)
     fresh.replace(path)
+
+
+def check_traces(*, is_on: bool) -> None:
+    """Raises `StartRefused` where traces are on, and what sends them is not installed."""
+    if is_on and importlib.util.find_spec("opentelemetry") is None:
+        raise StartRefused("HEADGATE_TRACES needs the extra: pip install 'headgate[traces]'")
 
 
 def raise_descriptor_limit() -> None:

@@ -61,6 +61,13 @@ def read_script(path: Path, arguments: list[str]) -> BatchScript:
     """Returns a script with its options. Raises `CommandFailed` where it cannot be submitted."""
     try:
         text = path.read_text()
+    except FileNotFoundError as error:
+        words = " ".join([str(path), *arguments])
+        raise CommandFailed(
+            f"there is no script {path}",
+            remedy=f"For a command instead of a script: headgate run -- {words}",
+            code=ExitCode.USAGE,
+        ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise CommandFailed(f"can't read {path}: {error}", code=ExitCode.USAGE) from error
     if len(text.encode()) > MAX_SCRIPT_BYTES:

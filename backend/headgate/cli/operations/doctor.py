@@ -276,7 +276,7 @@ def executors(platform: Platform) -> list[Finding]:
         seconds = max(0, now - lease.renewed_at) // MICROSECONDS_PER_SECOND
         lacking = sorted(set(HONOURED) - set(executor.spec.capabilities))
         text = f"{name} {executor.spec.version}, heard of {seconds} s ago"
-        text = f"{text}, {lease.running_pods} pods on {len(nodes)} nodes"
+        text = f"{text}, {_count(lease.running_pods, 'pod')} on {_count(len(nodes), 'node')}"
         text = f"{text}, lacks {', '.join(lacking)}" if lacking else text
         if lease.has_ended:
             found.append(warn("executor", text, "It does not answer: see its log, or start it."))
@@ -285,6 +285,10 @@ def executors(platform: Platform) -> list[Finding]:
         else:
             found.append(ok("executor", text))
     return found
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def broker(settings: Settings) -> Finding:

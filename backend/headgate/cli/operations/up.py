@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
+from headgate.adapters.system.start_checks import StartRefused
 from headgate.application.failures import MigrationRefused
 from headgate.application.ports import Unavailable
 from headgate.bootstrap import migrate as run_migrations
@@ -29,6 +30,7 @@ REMEDIES: dict[type[Exception], str] = {
     PortTaken: "Use another --port, or --port 0 for any free port.",
     PostgresFailed: "Use another --directory, or set HEADGATE_DATABASE_URL.",
     RedisMissing: "Install headgate[embedded], or set HEADGATE_BROKER_URL.",
+    StartRefused: "Install what is missing, or unset the variable.",
     StartFailed: "See the log files in `logs` of the data directory.",
     Unavailable: CHECK_DATABASE,
     MigrationRefused: "Run the release that the message names.",
@@ -37,7 +39,13 @@ REMEDIES: dict[type[Exception], str] = {
 
 def up(
     port: Annotated[
-        int | None, option("PORT", "Port (default: 8080 or the next free one; 0: any free port)")
+        int | None,
+        option(
+            "PORT",
+            "Port (default: 8080 or the next free one; 0: any free port)",
+            min=0,
+            max=65_535,
+        ),
     ] = None,
     workers: Annotated[int, option("NUMBER", "Number of scheduler workers", min=1)] = 1,
     directory: Annotated[

@@ -191,8 +191,7 @@ def _of_files(paths: list[Path], context: str) -> Access:
         except (yaml.YAMLError, KeyError, TypeError, AttributeError) as failure:
             raise NoAccess(f"{path} is no kubeconfig: {failure}") from failure
     if context not in entries["contexts"]:
-        shown = ", ".join(str(path) for path in paths)
-        raise NoAccess(f"There is no context {context!r} in {shown}")
+        raise NoAccess(_no_context(context, paths))
     chosen = entries["contexts"][context][1] or {}
     try:
         base, cluster = _entry(entries["clusters"], chosen.get("cluster"), ClusterEntry)
@@ -210,6 +209,13 @@ def _of_files(paths: list[Path], context: str) -> Access:
         origin=f"context {context}",
         server_name=cluster.tls_server_name,
     )
+
+
+def _no_context(context: str, paths: list[Path]) -> str:
+    shown = ", ".join(str(path) for path in paths)
+    if not any(path.is_file() for path in paths):
+        return f"There is no kubeconfig at {shown}"
+    return f"There is no context {context} in {shown}" if context else f"{shown} names no context"
 
 
 def _entry(known: dict[str, tuple[Path, Any]], name: Any, kind: type[Any]) -> tuple[Path, Any]:  # noqa: ANN401 - what a file has
