@@ -19,6 +19,7 @@ from tests.api.callers import (
     open_queue,
     workload,
 )
+from tests.operations.alert_rules import firing, recorded
 
 HERE = "/v1/namespaces/team-a/workloads"
 BOARD = json.loads(Path("deploy/dashboard.json").read_text())
@@ -122,6 +123,43 @@ def test_objects_give_labels_to_their_metrics(figures: str, admin: Api) -> None:
 def test_every_detector_has_its_alert() -> None:
     alerted = {kind for rule in RULES for kind in re.findall(r'kind="(\w+)"', rule["expr"])}
     assert alerted == {*DETECTORS, "LogRewound"}
+
+
+MINUTES = 90
+"""How long each scrape is taken to hold: longer than any rule waits."""
+
+
+def held(scrapes: list[str]) -> Any:
+    """The series of scrapes that a server answered, each held for a while."""
+    values: dict[str, list[str]] = {}
+    for number, text in enumerate(scrapes):
+        for line in text.splitlines():
+            if line.startswith(("headgate_", "kueue_")):
+                name, _, value = line.rpartition(" ")
+                known = values.setdefault(name, [f"_x{MINUTES}"] * len(scrapes))
+                known[number] = f"{float(value):f}x{MINUTES - 1}"
+    return recorded([{"series": name, "values": " ".join(v)} for name, v in values.items()])
+
+
+def test_rules_fire_on_what_a_server_tells_of_an_incident(
+    admin: Api, figures: str, schedule: Callable[[], int]
+) -> None:
+    """First two workloads run; then one fails and one asks for more than there ever is."""
+    uid = admin.get(f"{HERE}/asks").json()["metadata"]["uid"]
+    failed = {"uid": uid, "succeeded": False, "message": "exit code 3"}
+    assert admin.post(f"{HERE}/asks/finished", failed).status_code == 200
+    asked = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1000"}}}]}
+    pods = [{"name": "main", "count": 1, "template": {"spec": asked}}]
+    assert admin.post(HERE, workload("never", podSets=pods)).status_code == 201
+    reached = schedule()
+    assert admin.caught_up("/v1/queues", reached).status_code == 200
+    series = held([figures, admin.get("/metrics").text])
+
+    def fired(minute: int) -> set[str]:
+        return {rule["alert"] for rule in RULES if firing(rule, series, minute)}
+
+    before, after = fired(MINUTES - 1), fired(2 * MINUTES - 1)
+    assert after - before == {"HeadgateNeverStarts", "HeadgateWorkloadsFailed"}
 
 
 def test_the_parts_of_the_board_lie_side_by_side() -> None:
