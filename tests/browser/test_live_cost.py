@@ -13,6 +13,13 @@ SECONDS_UNTIL_IDLE = 21
 STEPS = 20
 SECONDS_OF_STEP = 3
 MAX_REQUESTS_PER_MINUTE = 12
+MAX_SPOKEN_PER_MINUTE = 7
+COUNT_SPOKEN = """
+window.spoken = [];
+const region = document.querySelector('main [role=status]');
+new MutationObserver(() => window.spoken.push(region.textContent)).observe(
+  region, {characterData: true, childList: true, subtree: true});
+"""
 
 
 def test_an_idle_viewer_of_a_busy_page_sends_at_most_12_requests_a_minute(
@@ -32,10 +39,13 @@ def test_an_idle_viewer_of_a_busy_page_sends_at_most_12_requests_a_minute(
     screen.page.clock.run_for(SECONDS_UNTIL_IDLE * 1_000)
     screen.wait_until_settled()
     screen.page.on("request", note)
+    screen.page.evaluate(COUNT_SPOKEN)
     for step in range(STEPS):
         client.act(f"{path}/{'release' if step % 2 else 'hold'}", {"reason": "busy"})
+        client.submit_batch([workload(f"busy-{step}", gpus=99)])
         screen.page.clock.run_for(SECONDS_OF_STEP * 1_000)
     assert 1 <= len(sent) <= MAX_REQUESTS_PER_MINUTE, sent
+    assert 1 <= len(screen.page.evaluate("window.spoken")) <= MAX_SPOKEN_PER_MINUTE
     # What is held back is still shown: the last change comes with the next refresh.
     client.act(f"{path}/hold", {"reason": "the last"})
     for _ in range(STEPS):

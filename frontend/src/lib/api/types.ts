@@ -4,6 +4,7 @@ import type { components } from "./generated/schema";
 type Schemas = components["schemas"];
 
 export type Fact = Schemas["EventView"];
+export type EventPage = Schemas["EventPage"];
 export type Histogram = Schemas["Histogram"];
 export type Identity = Schemas["CurrentIdentity"];
 export type Cause = Schemas["Cause"];

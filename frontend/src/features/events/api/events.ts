@@ -3,21 +3,31 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
 
+import type { EventPage } from "@/lib/api/types";
+
 import type { EventFilters } from "../model/filters";
 
 const PAGE_SIZE = 100;
 const BUCKETS = 60;
 
-/** Pages of the log that match, newest first. */
-export function eventsQuery(filters: EventFilters) {
+function readPage(filters: EventFilters, before: number | undefined, signal: AbortSignal): Promise<EventPage> {
   const wanted = Object.fromEntries(Object.entries(filters).filter(([, text]) => text !== ""));
+  return contentOf(api.GET("/v1/events", { params: { query: { ...wanted, limit: PAGE_SIZE, before } }, signal }));
+}
+
+/** The newest events that match. */
+export function newestEventsQuery(filters: EventFilters) {
+  return queryOptions({ queryKey: ["events", "newest", filters], queryFn: ({ signal }) => readPage(filters, undefined, signal) });
+}
+
+/** The events that match from a first page on into the past. They never change, so they are never read again. */
+export function eventsFromQuery(filters: EventFilters, first: EventPage) {
   return infiniteQueryOptions({
-    queryKey: ["events", "pages", filters],
-    queryFn: ({ pageParam, signal }) => {
-      const query = { ...wanted, limit: PAGE_SIZE, before: pageParam };
-      return contentOf(api.GET("/v1/events", { params: { query }, signal }));
-    },
+    queryKey: ["past-events", filters, first.items[0]?.position],
+    queryFn: ({ pageParam, signal }) => readPage(filters, pageParam, signal),
     initialPageParam: undefined as number | undefined,
+    initialData: { pages: [first], pageParams: [undefined] },
+    staleTime: Infinity,
     getNextPageParam: (page) => page.next ?? undefined,
   });
 }

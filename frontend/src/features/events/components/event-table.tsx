@@ -8,7 +8,7 @@ import { factDetail } from "@/lib/events";
 import styles from "./events-page.module.css";
 
 const COLUMNS: Column<Fact>[] = [
-  { id: "position", header: "Position", width: "6rem", end: true, cell: (fact) => <span className="number">#{fact.position}</span> },
+  { id: "position", header: "Position", width: "6rem", spare: true, end: true, cell: (fact) => <span className="number">#{fact.position}</span> },
   { id: "type", header: "Type", width: "13rem", narrow: "11rem", cell: (fact) => <FactBadge fact={fact} /> },
   {
     id: "stream",
@@ -28,7 +28,7 @@ const COLUMNS: Column<Fact>[] = [
       </span>
     ),
   },
-  { id: "actor", header: "Actor", width: "8rem", cell: (fact) => <span className={styles.soft}>{fact.actor}</span> },
+  { id: "actor", header: "Actor", width: "8rem", spare: true, cell: (fact) => <span className={styles.soft}>{fact.actor}</span> },
   { id: "at", header: "Time", width: "6rem", end: true, cell: (fact) => <Timestamp at={fact.at} /> },
 ];
 

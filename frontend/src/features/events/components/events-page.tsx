@@ -1,18 +1,19 @@
 // The event log: filtered by the address, with a histogram above and each event in full.
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { ArrowUp } from "lucide-react";
 import { useCallback, useMemo, useRef, useState } from "react";
 
 import { Bars } from "@/components/ui/bars";
 import { Button } from "@/components/ui/button";
 import { SelectField, TextField } from "@/components/ui/fields";
 import { Card, Page } from "@/components/ui/layout";
+import { NewRowsButton } from "@/components/ui/new-rows-button";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
+import type { EventPage } from "@/lib/api/types";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useUrl } from "@/lib/hooks/use-url";
 
-import { eventsQuery, histogramQuery } from "../api/events";
+import { eventsFromQuery, histogramQuery, newestEventsQuery } from "../api/events";
 import { type EVENT_FILTERS, type EventFilters, eventFiltersIn, rangeOf, timesOf } from "../model/filters";
 import { EventPanel } from "./event-panel";
 import { EventTable } from "./event-table";
@@ -95,47 +96,43 @@ function Filters({ filters }: { filters: EventFilters }) {
 }
 
 function EventList({ filters }: { filters: EventFilters }) {
+  const newest = useQuery(newestEventsQuery(filters));
+  // The list begins where it did until the user asks for what is new: rows stay where they are while the log grows.
+  const [first, setFirst] = useState<EventPage>();
+  const isAhead = positionOf(first) > positionOf(newest.data);
+  if (newest.data !== undefined && newest.data.items.length > 0 && (first === undefined || isAhead)) setFirst(newest.data);
+  if (newest.data === undefined) {
+    return <Card>{newest.isError ? <Failed error={newest.error} onRetry={() => void newest.refetch()} /> : <Skeleton rows={10} />}</Card>;
+  }
+  const waiting = first === undefined ? 0 : newest.data.items.filter(({ position }) => position > positionOf(first)).length;
+  return (
+    <>
+      {newest.isError && <StaleNote error={newest.error} onRetry={() => void newest.refetch()} />}
+      <Card
+        title="Events"
+        aside={<NewRowsButton count={waiting} more={waiting === newest.data.items.length && Boolean(newest.data.next)} onShow={() => setFirst(newest.data)} />}
+      >
+        {first === undefined ? <Empty title="No event matches">Change the filters. New events appear automatically.</Empty> : <EventRows key={positionOf(first)} filters={filters} first={first} />}
+      </Card>
+    </>
+  );
+}
+
+function positionOf(page: EventPage | undefined): number {
+  return page?.items[0]?.position ?? 0;
+}
+
+function EventRows({ filters, first }: { filters: EventFilters; first: EventPage }) {
   const url = useUrl();
-  const list = useInfiniteQuery(eventsQuery(filters));
-  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
-  const [top, setTop] = useState<number | null>(null);
-  if (top === null && rows[0] !== undefined) setTop(rows[0].position);
-  const shown = useMemo(() => rows.filter((fact) => top === null || fact.position <= top), [rows, top]);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(eventsFromQuery(filters, first));
+  const rows = useMemo(() => data.pages.flatMap((page) => page.items), [data]);
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  if (list.data === undefined) {
-    return <Card>{list.isError ? <Failed error={list.error} onRetry={() => void list.refetch()} /> : <Skeleton rows={10} />}</Card>;
-  }
-  const waiting = rows.length - shown.length;
-  const opened = shown.find((fact) => String(fact.position) === url.get("position"));
+  const opened = rows.find((fact) => String(fact.position) === url.get("position"));
   return (
     <>
-      {list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
-      <Card
-        title="Events"
-        aside={
-          <span aria-live="polite">
-            {waiting > 0 && (
-              <Button className={styles.new} onClick={() => setTop(rows[0]?.position ?? null)}>
-                <ArrowUp aria-hidden="true" />+{waiting} new
-              </Button>
-            )}
-          </span>
-        }
-      >
-        {shown.length === 0 ? (
-          <Empty title="No event matches">Change the filters. New events appear automatically.</Empty>
-        ) : (
-          <EventTable
-            facts={shown}
-            opened={url.get("position")}
-            onOpen={(fact) => url.change({ position: String(fact.position) }, "replace")}
-            onEnd={onEnd}
-          />
-        )}
-      </Card>
+      <EventTable facts={rows} opened={url.get("position")} onOpen={(fact) => url.change({ position: String(fact.position) }, "replace")} onEnd={onEnd} />
       {opened && <EventPanel fact={opened} onClose={() => url.change({ position: "" }, "replace")} />}
     </>
   );

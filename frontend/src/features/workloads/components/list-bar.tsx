@@ -1,9 +1,9 @@
 // Above the rows: counts, new arrivals, and the actions that apply to the selection.
-import { ArrowUp } from "lucide-react";
 import { useState } from "react";
 
 import { ActionDialog } from "@/components/ui/action-dialog";
 import { Button } from "@/components/ui/button";
+import { NewRowsButton } from "@/components/ui/new-rows-button";
 import type { WorkloadGroup, WorkloadRow } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
@@ -50,13 +50,7 @@ export function ListBar({ total, waiting, chosen, onLetIn, onClear }: ListBarPro
         </>
       )}
       <span className={styles.grow} />
-      <span aria-live="polite">
-        {waiting > 0 && (
-          <Button className={styles.new} onClick={onLetIn}>
-            <ArrowUp aria-hidden="true" />+{waiting} new
-          </Button>
-        )}
-      </span>
+      <NewRowsButton count={waiting} onShow={onLetIn} />
       {action !== null && <BulkDialog action={action} chosen={chosen} onClose={() => setAction(null)} />}
     </div>
   );
