@@ -73,6 +73,10 @@ chaos: $(READY)  ## kills, failovers, a full disk, a hung database under load; c
 	@$(BIN)/python -m tests.chaos.executors
 	@$(BIN)/python -m tests.chaos.slurm
 
+.PHONY: screenshots
+screenshots: installed interface  ## pictures of every page, light and dark, at 390, 1024 and 1440 pixels, and a contact sheet
+	@$(BIN)/python -m tests.browser.screenshots $(ARGS)
+
 .PHONY: docs
 docs: $(READY)  ## write the API description and the page's client from the code, build the documentation
 	@$(PAGE) client

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
@@ -61,13 +61,18 @@ def client(headgate: Up) -> Iterator[HeadgateClient]:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """The machine's own browser."""
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    assert found, "No browser is installed: apt-get install chromium"
     expect.set_options(timeout=MILLISECONDS_TO_APPEAR)
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=found, args=list(ARGUMENTS))
+        launched = launch(playwright)
         yield launched
         launched.close()
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Start the machine's own browser."""
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    assert found, "No browser is installed: apt-get install chromium"
+    return playwright.chromium.launch(executable_path=found, args=list(ARGUMENTS))
 
 
 @pytest.fixture(scope="module")

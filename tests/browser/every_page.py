@@ -1,0 +1,68 @@
+"""The addresses of every page, with objects of a running Headgate where a page is about one."""
+
+from headgate.client.client import HeadgateClient
+from tests.browser.cluster import Object
+
+FIXED = {
+    "overview": ("/", "Overview"),
+    "needs-attention": ("/needs-attention", "Needs attention"),
+    "workloads": ("/workloads", "Workloads"),
+    "queues": ("/queues", "Queues"),
+    "topology": ("/topology", "Topology"),
+    "preemptions": ("/preemptions", "Preemptions"),
+    "submit": ("/submit?template=gang", "Submit"),
+    "simulator": ("/what-if", "Simulator"),
+    "backtests": ("/backtests", "Backtests"),
+    "configuration": ("/configuration", "Configuration"),
+    "history": ("/history", "Change history"),
+    "events": ("/events", "Event log"),
+    "cycles": ("/cycles", "Scheduling cycles"),
+    "missing": ("/nowhere", "Page not found"),
+}
+
+
+def every_page(client: HeadgateClient) -> dict[str, tuple[str, str]]:
+    """A short name for each page, to its address and its heading (empty where it has none)."""
+    found = dict(FIXED)
+    found["workloads-grouped"] = ("/workloads?group=clusterQueue", "Workloads")
+    _add_workloads(found, client)
+    for queue in _first(client, "/v1/clusterqueues"):
+        name = queue["metadata"]["name"]
+        found["queue"] = (f"/queues/{name}", name)
+        for view in ("admitted", "doors", "usage", "definition"):
+            found[f"queue-{view}"] = (f"/queues/{name}?view={view}", name)
+        found["configuration-object"] = (
+            f"/configuration?kind=ClusterQueue&name={name}",
+            "Configuration",
+        )
+    for node in _first(client, "/v1/nodes"):
+        found["topology-host"] = (f"/topology?host={node['metadata']['name']}", "Topology")
+    for one in _first(client, "/v1/preemptions"):
+        found["round"] = (f"/preemptions/{one['id']}", "")
+    for one in _first(client, "/v1/cycles"):
+        found["cycle"] = (f"/cycles/{one['id']}", "")
+    for one in _first(client, "/v1/backtests"):
+        found["backtest"] = (f"/backtests/{one['id']}", "")
+    for event in _first(client, "/v1/events"):
+        found["event"] = (f"/events?open={event['position']}", "Event log")
+    return found
+
+
+def _add_workloads(found: dict[str, tuple[str, str]], client: HeadgateClient) -> None:
+    for phase in ("Pending", "Running", "Failed", "Inactive"):
+        for workload in _first(client, "/v1/workloads", {"phase": phase}):
+            metadata = workload["metadata"]
+            key = f"{metadata['namespace']}/{metadata['name']}"
+            found[f"workload-{phase.lower()}"] = (f"/workloads/{key}", key)
+            if phase == "Pending":
+                found["workloads-panel"] = (f"/workloads?panel={key}", "Workloads")
+                found["simulator-workload"] = (f"/what-if?workload={key}", "Simulator")
+            if phase == "Running":
+                for view in ("pods", "logs", "definition"):
+                    found[f"workload-{view}"] = (f"/workloads/{key}?view={view}", key)
+
+
+def _first(client: HeadgateClient, path: str, query: dict[str, str] | None = None) -> list[Object]:
+    """At most one object of a list."""
+    items: list[Object] = client.read(path, {"limit": "1", **(query or {})})["items"]
+    return items[:1]
