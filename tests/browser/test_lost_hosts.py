@@ -150,6 +150,6 @@ def test_a_gang_for_which_no_host_is_left_is_evicted_with_the_reason(
     expect(screen.page.get_by_role("button", name="host-1: ")).to_have_accessible_name(
         "host-1: 0 of 4 GPU used, 0 free, not ready"
     )
-    assert screen.serious_violations() == []
+    assert screen.violations() == []
     assert screen.complaints == []
     context.close()

@@ -107,19 +107,19 @@ def test_the_ledger_plays_its_rounds_forwards(screen: Screen) -> None:
     screen.page.get_by_role("button", name="Play").click()
     expect(screen.page.get_by_text("Preemption 2 of 2")).to_be_visible()
     told_of(screen, "story/urgent (priority 90) preempted story/second.")
-    assert screen.serious_violations() == []
+    assert screen.violations() == []
 
 
 def test_a_round_is_followed_from_plan_to_start(screen: Screen, client: HeadgateClient) -> None:
     (found,) = client.read("/v1/preemptions", {"workload": "story/urgent"})["items"]
     screen.open(f"/preemptions/{found['id']}", "Preemption for story/urgent")
     expect(screen.page.get_by_text("Eviction requested", exact=True)).to_be_visible()
-    expect(screen.page.get_by_role("region", name="Quota figures")).to_contain_text("mine")
+    expect(screen.page.get_by_role("group", name="Quota figures")).to_contain_text("mine")
     report(client, "second", "acknowledge", handler="ckpt")
     expect(screen.page.get_by_text("Checkpointing", exact=True)).to_be_visible()
     report(client, "second", "progress", message="half saved")
     expect(screen.page.get_by_text("half saved")).to_be_visible()
-    assert screen.serious_violations() == []
+    assert screen.violations() == []
     report(client, "second", "stopped")
     expect(screen.page.get_by_text("Stopped", exact=True)).to_be_visible()
     expect(screen.page.get_by_text("Preemptor admitted after")).to_be_visible()
@@ -147,11 +147,11 @@ def test_each_row_tells_rule_victims_and_cost_at_every_width(
         (victim,) = found["victims"]
         expect(row).to_contain_text(victim["reason"])
         expect(row).to_contain_text(victim["workload"])
-    pairs = page.get_by_role("region", name="Preemptions by queue pair")
+    pairs = page.get_by_role("group", name="Preemptions by queue pair")
     expect(pairs.get_by_role("row").filter(has_text="mine")).to_contain_text("1")
     for width in (1024, 390):
         page.set_viewport_size({"width": width, "height": 900})
         expect(ledger.get_by_role("link", name=rounds[0]["preemptor"]).first).to_be_in_viewport()
         overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.evaluate(overflow) == 0
-    assert screen.serious_violations() == []
+    assert screen.violations() == []

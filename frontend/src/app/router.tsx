@@ -1,7 +1,8 @@
 // Every page and its address; the code of a page comes with its address.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 
-import { Empty, Failed, Skeleton } from "@/components/ui/states";
+import { Failed, Skeleton } from "@/components/ui/states";
+import { Page } from "@/components/ui/layout";
 import { RouterLink } from "@/components/ui/router-link";
 
 import { Frame } from "./frame";
@@ -30,11 +31,11 @@ const WorkloadsPage = lazyRouteComponent(() => import("@/features/workloads/comp
 const root = createRootRoute({
   component: Frame,
   notFoundComponent: () => (
-    <Empty title="Page not found">
+    <Page title="Page not found">
       <p>
         Go to the <RouterLink to="/">overview</RouterLink>.
       </p>
-    </Empty>
+    </Page>
   ),
   errorComponent: ({ error, reset }) => <Failed error={error} onRetry={reset} />,
 });

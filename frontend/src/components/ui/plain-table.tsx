@@ -24,7 +24,7 @@ export interface PlainTableProps {
 
 export function PlainTable({ label, heads, children }: PlainTableProps) {
   return (
-    <div className={styles.scroll} tabIndex={0} role="region" aria-label={label}>
+    <div className={styles.scroll} tabIndex={0} role="group" aria-label={label}>
       <table className={styles.table}>
         <thead>
           <tr>

@@ -45,6 +45,7 @@ const THEME = EditorView.theme({
   ".cm-scroller": { fontFamily: "var(--font-mono)", fontSize: "var(--text-xs)", lineHeight: "var(--leading)" },
   ".cm-gutters": { color: "var(--ink-faint)", backgroundColor: "var(--surface-sunk)", borderRight: "1px solid var(--line)" },
   ".cm-activeLine": { backgroundColor: "var(--hover)" },
+  ".cm-placeholder": { color: "var(--ink-faint)" },
   ".cm-content": { caretColor: "var(--ink)" },
   ".cm-tooltip, .cm-panels": { color: "var(--ink)", backgroundColor: "var(--surface-raised)", borderColor: "var(--line)" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { color: "var(--on-accent)", backgroundColor: "var(--accent)" },
@@ -77,7 +78,7 @@ export function CodeEditor({ label, value, readOnly, hint, issues, onChange, ref
       autocompletion({ override: [complete] }),
       keymap.of([...completionKeymap, ...lintKeymap, ...searchKeymap, ...foldKeymap, ...historyKeymap, ...defaultKeymap]),
       placeholder(hint),
-      EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+      EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
       writing.current.of(writable(readOnly)),
       EditorView.updateListener.of((update) => {
         if (update.docChanged && !update.transactions.some((one) => one.annotation(fromOutside))) changed(update.state.doc.toString());
