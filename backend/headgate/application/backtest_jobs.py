@@ -95,11 +95,11 @@ class BacktestStore(Protocol):
 
 
 ASSUMPTIONS = (
-    "Same: started within a second of when it did, as often preempted, in the same places.",
-    "Pods become ready, runs end and evictions are carried out after the time it took then.",
-    "A run that had not ended by the end of the stretch goes on to its end.",
-    "What never started then is ready after the middle of all delays, and does not end.",
-    "The scheduler looks when it looked then, at the latest half a second after a cause.",
+    "Unchanged: started within 1 s of the actual start, preempted as often, on the same hosts.",
+    "Pods take as long to become ready, to run and to stop as they actually took.",
+    "A run that had not ended at the end of the time range is replayed to its actual end.",
+    "A workload that never started is ready after the median delay of all, and does not end.",
+    "Scheduling cycles run at their actual times, and at most 0.5 s after a change.",
     "Priorities are those that were resolved when workloads were submitted.",
 )
 

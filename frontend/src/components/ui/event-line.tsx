@@ -28,6 +28,13 @@ export function FactBadge({ fact }: { fact: Pick<Fact, "type" | "data"> }) {
   );
 }
 
+/** The symbol of an event's type, where its title stands beside it. */
+export function FactMark({ fact }: { fact: Pick<Fact, "type" | "data"> }) {
+  const tone = factTone(fact);
+  const Icon = ICONS[tone];
+  return <Icon className={styles.symbol} data-tone={tone} aria-hidden="true" />;
+}
+
 export function Subject({ stream }: { stream: string }) {
   const address = addressOfStream(stream);
   const words = subjectOf(stream);

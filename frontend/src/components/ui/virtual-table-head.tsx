@@ -13,6 +13,8 @@ export interface Column<Item> {
   narrow?: string;
   /** On a narrow screen the column is below the others, on a line of its own. */
   below?: boolean;
+  /** Left out where the table has little room for all of its columns. */
+  spare?: boolean;
   end?: boolean;
   /** Whether its head orders the rows. */
   ordered?: boolean;
@@ -57,5 +59,5 @@ export function HeadRow<Item>({ columns, order, onOrder, children }: HeadRowProp
 /** The class of a column's cells. */
 export function cellClass<Item>(column: Column<Item>): string {
   const onNarrow = column.below ? styles.below : column.narrow === undefined ? styles.wide : "";
-  return [styles.cell, column.end ? styles.end : "", onNarrow].filter(Boolean).join(" ");
+  return [styles.cell, column.end ? styles.end : "", column.spare ? styles.spare : "", onNarrow].filter(Boolean).join(" ");
 }

@@ -220,6 +220,7 @@ function tracksOf<Item>(columns: Column<Item>[], selects: boolean): CSSPropertie
   const list = (widths: (string | undefined)[]) => [...checkbox, ...widths.filter((track) => track !== undefined)].join(" ");
   return {
     "--columns": list(columns.map((column) => column.width)),
+    "--columns-middle": list(columns.map((column) => (column.spare ? undefined : column.width))),
     "--columns-narrow": list(columns.map((column) => column.narrow)),
     "--below": selects ? 2 : 1,
   } as CSSProperties;

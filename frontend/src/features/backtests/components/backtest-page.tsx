@@ -14,7 +14,7 @@ import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
 import { backtestQuery, cancelBacktest } from "../api/backtests";
-import { changeWords, isUnfinished } from "../model/backtests";
+import { changeWords, isUnfinished, rangeWordsOf } from "../model/backtests";
 import styles from "./backtests.module.css";
 import { Result } from "./result";
 import { StateBadge } from "./state-badge";
@@ -25,7 +25,7 @@ export function BacktestPage({ id }: { id: string }) {
     <Page
       title="Backtest"
       over={<RouterLink to="/backtests">Backtests</RouterLink>}
-      lead={found.data && `Positions #${found.data.fromPosition} to #${found.data.toPosition}, ${changeWords(found.data)}.`}
+      lead={found.data && `${rangeWordsOf(found.data)}, ${changeWords(found.data)}.`}
       actions={found.data && isUnfinished(found.data) && <CancelButton id={id} />}
     >
       <View query={found} rows={8}>
@@ -41,7 +41,7 @@ export function BacktestPage({ id }: { id: string }) {
                 {job.failure && <PartialNote>{job.failure}</PartialNote>}
               </div>
             </Card>
-            {job.result && <Result result={job.result} />}
+            {job.result && <Result job={job} result={job.result} />}
             <Documents job={job} />
           </div>
         )}

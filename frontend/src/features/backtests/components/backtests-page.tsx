@@ -18,7 +18,7 @@ import { useIdentity } from "@/lib/hooks/use-session";
 import { isAdmin, refusalFor } from "@/lib/permissions";
 
 import { askForBacktest, backtestsQuery } from "../api/backtests";
-import { changeWords } from "../model/backtests";
+import { changeWords, rangeWordsOf } from "../model/backtests";
 import styles from "./backtests.module.css";
 import { StateBadge } from "./state-badge";
 
@@ -81,7 +81,7 @@ function Form() {
   return (
     <form className={styles.form} onSubmit={submit}>
       <div className={styles.fields}>
-        <TextField label="From (revision or timestamp)" value={asked.from} required onChange={(event) => setAsked({ ...asked, from: event.target.value })} />
+        <TextField label="From (position or time)" value={asked.from} required onChange={(event) => setAsked({ ...asked, from: event.target.value })} />
         <TextField label="To (default: now)" placeholder="2026-09-24T12:00:00Z" value={asked.to} onChange={(event) => setAsked({ ...asked, to: event.target.value })} />
       </div>
       <label>
@@ -112,7 +112,7 @@ function Form() {
 
 function List({ items }: { items: Backtest[] }) {
   return (
-    <PlainTable label="Backtests, newest first" heads={["Created", "State", "Completed", "Positions", "By"]}>
+    <PlainTable label="Backtests, newest first" heads={["Created", "State", "Changes", "Time range", "By"]}>
       {items.map((job) => (
         <tr key={job.id}>
           <td>
@@ -124,8 +124,8 @@ function List({ items }: { items: Backtest[] }) {
             <StateBadge job={job} />
           </td>
           <td>{changeWords(job)}</td>
-          <td className="number">
-            #{job.fromPosition} to #{job.toPosition}
+          <td className="number" title={`Positions ${job.fromPosition} to ${job.toPosition}`}>
+            {rangeWordsOf(job)}
           </td>
           <td>{job.createdBy.replace(/^user:/, "")}</td>
         </tr>

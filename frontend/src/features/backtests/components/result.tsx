@@ -2,15 +2,19 @@
 import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
+import { TimeChart } from "@/components/ui/time-chart";
 import { PartialNote } from "@/components/ui/states";
-import type { BacktestResult } from "@/lib/api/types";
+import type { Backtest, BacktestResult } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
+import { byResource, formatAmount, shortResource } from "@/lib/format/amounts";
 
-import { type Differing, differenceWords, linePath, type QueueOutcome, shiftWords, waitWords } from "../model/backtests";
+import { type Differing, differenceWords, instantsOf, type QueueOutcome, shiftWords, waitWords } from "../model/backtests";
 import styles from "./backtests.module.css";
 
-export function Result({ result }: { result: BacktestResult }) {
-  const used = result.queues.flatMap((queue) => queue.usage.map((use) => ({ queue: queue.clusterQueue, ...use })));
+export function Result({ job, result }: { job: Backtest; result: BacktestResult }) {
+  const used = result.queues
+    .flatMap((queue) => queue.usage.map((use) => ({ queue: queue.clusterQueue, ...use })))
+    .sort((one, other) => byResource(one.resource, other.resource) || one.queue.localeCompare(other.queue));
   return (
     <>
       <Totals totals={result.totals} />
@@ -18,10 +22,10 @@ export function Result({ result }: { result: BacktestResult }) {
         <Queues queues={result.queues} />
       </Card>
       {used.length > 0 && (
-        <Card title="Usage over time" aside={<span className={styles.legend}>dashed = actual, solid = backtest</span>}>
+        <Card title="Usage over time" aside={<span className={styles.legend}>dashed: actual, solid: backtest</span>}>
           <div className={styles.charts}>
             {used.map((use) => (
-              <UseChart key={`${use.queue}/${use.resource}`} name={`${use.queue} ${use.resource}`} actual={use.actual} backtest={use.backtest} />
+              <UseChart key={`${use.queue}/${use.resource}`} job={job} use={use} />
             ))}
           </div>
         </Card>
@@ -85,16 +89,23 @@ function Change({ actual, backtest }: { actual: string | number; backtest: strin
   return <td className="number">{actual === backtest ? actual : `${actual} → ${backtest}`}</td>;
 }
 
-function UseChart({ name, actual, backtest }: { name: string; actual: number[]; backtest: number[] }) {
-  const peak = Math.max(1, ...actual, ...backtest);
+interface UseChartProps {
+  job: Backtest;
+  use: QueueOutcome["usage"][number] & { queue: string };
+}
+
+function UseChart({ job, use: { queue, resource, actual, backtest } }: UseChartProps) {
+  const times = instantsOf(job, backtest.length);
   return (
-    <figure aria-label={`Usage of ${name}: at most ${Math.max(0, ...actual)} actual, ${Math.max(0, ...backtest)} in the backtest`}>
-      <svg className={styles.plot} viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
-        <path className={styles.actual} d={linePath(actual, peak)} />
-        <path className={styles.backtest} d={linePath(backtest, peak)} />
-      </svg>
-      <figcaption className={styles.caption}>{name}</figcaption>
-    </figure>
+    <TimeChart
+      label={`${shortResource(resource)} of ${queue}`}
+      height="short"
+      times={times}
+      range={[times[0] ?? 0, times.at(-1) ?? 0]}
+      series={[{ name: "backtest", values: backtest, color: "--queue-1" }]}
+      limits={[{ name: "actual", values: actual, dashed: true }]}
+      format={(value) => formatAmount(resource, value)}
+    />
   );
 }
 

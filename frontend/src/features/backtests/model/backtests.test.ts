@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { changeWords, differenceWords, isUnfinished, linePath, shiftWords, waitWords } from "./backtests";
+import { changeWords, differenceWords, instantsOf, isUnfinished, shiftWords, waitWords } from "./backtests";
 
 describe("a backtest in words", () => {
   it("says what was configured otherwise", () => {
@@ -8,7 +8,7 @@ describe("a backtest in words", () => {
     expect(changeWords({})).toBe("no overrides (current scheduler rules)");
   });
 
-  it("says in which ways a workload fares differently, and by how much", () => {
+  it("says how a workload is affected, and by how much", () => {
     expect(differenceWords({ what: ["StartsEarlier", "PreemptedLess"] })).toBe("starts earlier, is preempted less often");
     expect(shiftWords({ actual: { startedAt: "2026-09-24T12:00:10Z" }, backtest: { startedAt: "2026-09-24T12:00:05Z" } })).toBe("5.0 s earlier");
     expect(shiftWords({ actual: {}, backtest: { startedAt: "2026-09-24T12:00:05Z" } })).toBe("");
@@ -20,8 +20,9 @@ describe("a backtest in words", () => {
     expect(isUnfinished({ state: "Cancelled" })).toBe(false);
   });
 
-  it("draws both sides against one peak", () => {
-    expect(linePath([0, 5, 10], 10)).toBe("M0.00 100.00 L50.00 50.00 L100.00 0.00");
-    expect(linePath([0], 0)).toBe("M0.00 100.00");
+  it("spreads values evenly over the time range", () => {
+    const range = { beginAt: "1970-01-01T00:00:10Z", endAt: "1970-01-01T00:00:30Z" };
+    expect(instantsOf(range, 3)).toEqual([10, 20, 30]);
+    expect(instantsOf(range, 1)).toEqual([10]);
   });
 });

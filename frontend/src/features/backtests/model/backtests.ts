@@ -2,6 +2,7 @@
 import type { Tone } from "@/components/ui/badge";
 import type { Backtest, BacktestResult } from "@/lib/api/types";
 import { formatDuration } from "@/lib/format/times";
+import { rangeWords } from "@/lib/time-range";
 
 type State = Backtest["state"];
 export type Differing = BacktestResult["workloads"][number];
@@ -29,6 +30,11 @@ export function stateTone(state: State): Tone {
   return TONES[state];
 }
 
+/** The time range that is replayed. */
+export function rangeWordsOf({ beginAt, endAt }: Pick<Backtest, "beginAt" | "endAt">): string {
+  return rangeWords({ last: "", from: beginAt, to: endAt });
+}
+
 /** The overridden objects. */
 export function changeWords({ changes }: Pick<Backtest, "changes">): string {
   return changes === undefined || changes.length === 0 ? "no overrides (current scheduler rules)" : changes.join(", ");
@@ -52,9 +58,8 @@ export function shiftWords({ actual, backtest }: Pick<Differing, "actual" | "bac
   return `${waitWords(Math.abs(shift))} ${shift < 0 ? "earlier" : "later"}`;
 }
 
-/** A line through values as an SVG path in a box of 100 by 100, against a common peak. */
-export function linePath(values: number[], peak: number): string {
-  const step = 100 / Math.max(1, values.length - 1);
-  const height = (value: number) => 100 - (peak === 0 ? 0 : (value / peak) * 100);
-  return values.map((value, index) => `${index === 0 ? "M" : "L"}${(index * step).toFixed(2)} ${height(value).toFixed(2)}`).join(" ");
+/** The instants of evenly spaced values over the replayed time range, in seconds since 1970. */
+export function instantsOf({ beginAt, endAt }: Pick<Backtest, "beginAt" | "endAt">, count: number): number[] {
+  const [begin, end] = [Date.parse(beginAt) / 1000, Date.parse(endAt) / 1000];
+  return Array.from({ length: count }, (_, index) => begin + ((end - begin) * index) / Math.max(1, count - 1));
 }

@@ -18,10 +18,10 @@ const COLUMNS: Column<Cycle>[] = [
   { id: "partition", header: "Partition", width: "minmax(0, 1.2fr)", narrow: "minmax(0, 1fr)", cell: (cycle) => <span className="mono">{cycle.partition}</span> },
   { id: "outcome", header: "Outcome", width: "minmax(0, 1.4fr)", narrow: "minmax(0, 1fr)", cell: outcomeWords },
   { id: "heads", header: "Heads", width: "5.5rem", end: true, cell: (cycle) => <span className="number">{cycle.heads}</span> },
-  { id: "inadmissible", header: "Inadmissible", width: "7rem", end: true, cell: (cycle) => <span className="number">{cycle.inadmissible}</span> },
+  { id: "inadmissible", header: "Inadmissible", width: "7rem", spare: true, end: true, cell: (cycle) => <span className="number">{cycle.inadmissible}</span> },
   { id: "plan", header: "Planning", width: "6rem", end: true, cell: (cycle) => <span className="number">{durationWords(cycle.planningMicroseconds)}</span> },
   { id: "commit", header: "Commit", width: "6rem", end: true, cell: (cycle) => <span className="number">{durationWords(cycle.commitMicroseconds)}</span> },
-  { id: "input", header: "Input", width: "6rem", end: true, cell: (cycle) => <span className="number">#{cycle.inputPosition}</span> },
+  { id: "input", header: "Input", width: "6rem", spare: true, end: true, cell: (cycle) => <span className="number">#{cycle.inputPosition}</span> },
 ];
 
 export function CyclesPage() {

@@ -42,13 +42,13 @@ export function HistoryPage() {
           <p>Apply queues, flavors and nodes. Every change of them is kept here.</p>
         </Empty>
       ) : (
-        <ol className={styles.list}>
-          {revisions.map((revision) => (
-            <li key={revision.position}>
-              <RevisionCard revision={revision} onRevert={() => setChosen(revision)} onOnly={() => url.change({ stream: revision.stream })} />
-            </li>
-          ))}
-        </ol>
+        <Card>
+          <ol className={styles.list} aria-label="Changes, newest first">
+            {revisions.map((revision) => (
+              <RevisionRow key={revision.position} revision={revision} onRevert={() => setChosen(revision)} onOnly={() => url.change({ stream: revision.stream })} />
+            ))}
+          </ol>
+        </Card>
       )}
       {list.hasNextPage && <Button onClick={() => void list.fetchNextPage()}>Show earlier changes</Button>}
       {chosen !== null && <RevertDialog revision={chosen} onClose={() => setChosen(null)} />}
@@ -84,35 +84,47 @@ function Side({ as: Mark, value }: { as: "del" | "ins"; value: unknown }) {
   return <Mark className={document === undefined ? undefined : styles.document}>{document ?? valueWords(value)}</Mark>;
 }
 
-function RevisionCard({ revision, onRevert, onOnly }: { revision: Revision; onRevert: () => void; onOnly: () => void }) {
+/** Differences in the row where they are one or two words, else behind what they are called. */
+function Differences({ differences }: { differences: Revision["differences"] }) {
+  const lines = (
+    <dl className={styles.differences}>
+      {differences.map((difference) => (
+        <DifferenceLine key={difference.path} difference={difference} />
+      ))}
+    </dl>
+  );
+  if (differences.length === 0) return <span className={styles.aside}>No spec changes</span>;
+  if (differences.length === 1) return lines;
+  return (
+    <details>
+      <summary>{differences.length} fields</summary>
+      {lines}
+    </details>
+  );
+}
+
+function RevisionRow({ revision, onRevert, onOnly }: { revision: Revision; onRevert: () => void; onOnly: () => void }) {
   const role = refusalFor(useIdentity(), { on: "queue" });
   const refusal = revision.kind === "Node" ? "Node-reported values can't be rolled back" : role;
   return (
-    <Card
-      title={`${revision.kind} ${revision.name}`}
-      aside={
-        <span className={styles.aside}>
-          #{revision.position}, <Timestamp at={revision.at} /> by {actorWords(revision.actor)}
-        </span>
-      }
-      padded
-    >
-      {revision.reason && <p className={styles.reason}>“{revision.reason}”</p>}
-      {revision.differences.length === 0 && <p className={styles.aside}>No spec changes</p>}
-      <dl className={styles.differences}>
-        {revision.differences.map((difference) => (
-          <DifferenceLine key={difference.path} difference={difference} />
-        ))}
-      </dl>
-      <div className={styles.foot}>
-        <Button look="quiet" onClick={onOnly}>
-          Filter to this object
-        </Button>
-        <Button refusal={refusal} onClick={onRevert}>
-          <Undo2 aria-hidden="true" />
-          Roll back to this revision
-        </Button>
+    <li className={styles.row}>
+      <span className={styles.aside} title={`Position ${revision.position}`}>
+        <Timestamp at={revision.at} />
+      </span>
+      <Button look="quiet" className={styles.object} hint="Show changes of this object only" onClick={onOnly}>
+        {revision.kind} {revision.name}
+      </Button>
+      <div className={styles.changes}>
+        <Differences differences={revision.differences} />
       </div>
-    </Card>
+      <span className={styles.aside}>
+        {actorWords(revision.actor)}
+        {revision.reason && <q className={styles.reason}>{revision.reason}</q>}
+      </span>
+      <Button look="quiet" refusal={refusal} hint="Roll back to this revision" onClick={onRevert}>
+        <Undo2 aria-hidden="true" />
+        Roll back
+      </Button>
+    </li>
   );
 }

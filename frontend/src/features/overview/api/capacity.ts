@@ -10,12 +10,12 @@ const POINTS = 96;
 const MAX_MARKS = 200;
 const OUTAGES = "node.fell_silent,node.executor_lost,executor.lost";
 
-/** One resource over a time range, by ClusterQueue. */
-export function capacityQuery(resource: string, range: TimeRange) {
+/** One resource over a time range, by ClusterQueue; from `since` on where it is given. */
+export function capacityQuery(resource: string, range: TimeRange, since?: string) {
   return queryOptions({
-    queryKey: ["capacity", resource, range],
+    queryKey: ["capacity", resource, range, since],
     queryFn: ({ signal }) => {
-      const query = { ...(resource && { resource }), ...apiBounds(range, Date.now()), points: POINTS };
+      const query = { ...(resource && { resource }), ...apiBounds(range, Date.now()), ...(since && { since }), points: POINTS };
       return contentOf(api.GET("/v1/usage", { params: { query }, signal }));
     },
     placeholderData: (before) => before,

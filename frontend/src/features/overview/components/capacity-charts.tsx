@@ -12,16 +12,19 @@ export interface CapacityChartsProps {
   history: CapacityHistory | undefined;
   marks: Mark[] | undefined;
   range: TimeRange;
+  /** Where the axis begins instead of with the range. */
+  since: string | undefined;
   onBrush: (range: TimeRange) => void;
 }
 
 const NO_MARKS: Mark[] = [];
 
-export function CapacityCharts({ history, marks = NO_MARKS, range, onBrush }: CapacityChartsProps) {
+export function CapacityCharts({ history, marks = NO_MARKS, range, since, onBrush }: CapacityChartsProps) {
   if (history === undefined) return <div className={styles.charts} role="status" aria-label="Loading" />;
   const { points, resource } = history;
   const unit = shortResource(resource);
-  const [from, to] = boundsOf(range, Date.parse(history.at));
+  const [whole, to] = boundsOf(range, Date.parse(history.at));
+  const from = since === undefined ? whole : Date.parse(since);
   const dataSince = history.dataSince ? Date.parse(history.dataSince) / 1000 : undefined;
   const shared = {
     times: points.map(({ at }) => Date.parse(at) / 1000),

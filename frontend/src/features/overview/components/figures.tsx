@@ -8,7 +8,7 @@ import { formatAmount, formatShare, gpuHours, shareOf, shortResource } from "@/l
 import { formatDuration } from "@/lib/format/times";
 
 import { systemQuery } from "../api/capacity";
-import { nowOf } from "../model/capacity";
+import { nowOf, overuseOf } from "../model/capacity";
 import { schedulingOf, unschedulableOf } from "../model/figures";
 import styles from "./overview-page.module.css";
 
@@ -29,7 +29,7 @@ export function Figures({ capacity, rows, causes, resource }: FiguresProps) {
   return (
     <ul className={styles.figures} aria-label="Figures">
       <Figure title="In use" to="/workloads?phase=Running" value={now && `${formatAmount(resource, now.used, now.capacity)} of ${formatAmount(resource, now.capacity)} ${unit}`}>
-        {now && formatShare(shareOf(now.used, now.capacity))}
+        {capacity && now && (overuseWords(capacity, resource) ?? formatShare(shareOf(now.used, now.capacity)))}
       </Figure>
       <Figure title="Pending demand" to="/workloads?phase=Pending" value={now && `${formatAmount(resource, now.pending)} ${unit}`}>
         {now && count(now.pendingWorkloads, "workload")}
@@ -57,6 +57,14 @@ function Figure({ title, to, value, children }: { title: string; to: string; val
       </RouterLink>
     </li>
   );
+}
+
+/** Work that runs on while hosts or quota shrink. */
+function overuseWords(capacity: CapacityHistory, resource: string): string | undefined {
+  const over = overuseOf(capacity);
+  if (over === undefined) return undefined;
+  const amount = `${formatAmount(resource, over.amount)} ${shortResource(resource)}`;
+  return over.bound === "hosts" ? `${amount} more than ready hosts offer` : `${amount} over quota`;
 }
 
 function count(number: number, noun: string): string {

@@ -9,6 +9,7 @@ import { causesQuery } from "@/lib/api/attention";
 import { byResource, shortResource } from "@/lib/format/amounts";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 
+import { beginningOf } from "../model/capacity";
 import { capacityQuery, queueRowsQuery, rangeMarksQuery } from "../api/capacity";
 import { CapacityCharts } from "./capacity-charts";
 import { CauseSummary } from "./cause-summary";
@@ -21,7 +22,10 @@ const CHOSEN = "headgate.resource";
 export function OverviewPage() {
   const [range, choose] = useTimeRange();
   const [resource, setResource] = useState(() => localStorage.getItem(CHOSEN) ?? "");
-  const capacity = useQuery(capacityQuery(resource, range));
+  const [log, setLog] = useState<{ since: string; at: string }>();
+  const since = log && beginningOf(range, log.since, Date.parse(log.at));
+  const capacity = useQuery(capacityQuery(resource, range, since));
+  if (capacity.data?.dataSince && capacity.data.at !== log?.at) setLog({ since: capacity.data.dataSince, at: capacity.data.at });
   const rows = useQuery(queueRowsQuery(resource));
   const causes = useQuery(causesQuery);
   const marks = useQuery(rangeMarksQuery(range));
@@ -50,7 +54,7 @@ export function OverviewPage() {
       ) : capacity.isError && capacity.data === undefined ? (
         <Failed error={capacity.error} onRetry={() => void capacity.refetch()} />
       ) : (
-        <CapacityCharts history={capacity.data} marks={marks.data} range={range} onBrush={choose} />
+        <CapacityCharts history={capacity.data} marks={marks.data} range={range} since={since} onBrush={choose} />
       )}
       <div className={styles.columns}>
         <CauseSummary query={causes} />

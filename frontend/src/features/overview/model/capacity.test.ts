@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { CapacityPoint } from "@/lib/api/types";
 
-import { capacityAt, nowOf, queuesByUse, seriesOf } from "./capacity";
+import { beginningOf, capacityAt, nowOf, overuseOf, queuesByUse, seriesOf } from "./capacity";
 
 function point(used: Record<string, number>, rest: Partial<CapacityPoint> = {}): CapacityPoint {
   const queues = Object.entries(used).map(([clusterQueue, amount]) => ({ clusterQueue, used: amount, pending: 2 * amount, pendingWorkloads: 1 }));
@@ -29,6 +29,21 @@ test("a queue keeps its color when another one uses more", () => {
 test("capacity is what quota and ready hosts both allow", () => {
   expect(capacityAt(point({}, { offered: 120 }))).toBe(120);
   expect(capacityAt(point({}, { offered: 0 }))).toBe(128);
+});
+
+test("use above capacity names what no longer covers it", () => {
+  const historyOf = (rest: Partial<CapacityPoint>) => ({ points: [point({ a: 120 }, rest)] }) as Parameters<typeof overuseOf>[0];
+  expect(overuseOf(historyOf({ offered: 104 }))).toEqual({ amount: 16, bound: "hosts" });
+  expect(overuseOf(historyOf({ nominal: 100 }))).toEqual({ amount: 20, bound: "quota" });
+  expect(overuseOf(historyOf({}))).toBeUndefined();
+});
+
+test("the axis of a preset begins with the log where that is younger than half the range", () => {
+  const day = { last: "24h", from: "", to: "" };
+  const now = Date.parse("2026-11-27T12:00:00Z");
+  expect(beginningOf(day, "2026-11-27T11:40:30Z", now)).toBe("2026-11-27T11:40:00.000Z");
+  expect(beginningOf(day, "2026-11-26T20:00:00Z", now)).toBeUndefined();
+  expect(beginningOf({ last: "", from: "2026-11-01T00:00:00Z", to: "2026-11-27T12:00:00Z" }, "2026-11-27T11:40:30Z", now)).toBeUndefined();
 });
 
 test("the figures are those of the newest point", () => {

@@ -1,5 +1,6 @@
 // The overview's chart and figures from the API's points: the largest queues by name, the rest together.
 import type { CapacityHistory, CapacityPoint } from "@/lib/api/types";
+import { type TimeRange, boundsOf } from "@/lib/time-range";
 
 export interface NamedValues {
   name: string;
@@ -10,6 +11,7 @@ export interface NamedValues {
 
 const SLOTS = 6;
 const OTHER = "other";
+const MINUTE = 60_000;
 
 /** Every ClusterQueue of the points, the one that used most in all first; equal ones by name. */
 export function queuesByUse(points: CapacityPoint[]): string[] {
@@ -53,6 +55,24 @@ export function nowOf({ points }: CapacityHistory): Now {
     pending: sum(({ pending }) => pending),
     pendingWorkloads: sum(({ pendingWorkloads }) => pendingWorkloads),
   };
+}
+
+/** What is above capacity: the part that hosts or quota no longer cover, since both can shrink under running work. */
+export function overuseOf({ points }: CapacityHistory): { amount: number; bound: "hosts" | "quota" } | undefined {
+  const last = points.at(-1);
+  if (last === undefined) return undefined;
+  const used = last.queues.reduce((total, queue) => total + queue.used, 0);
+  const amount = used - capacityAt(last);
+  if (amount <= 0) return undefined;
+  return { amount, bound: capacityAt(last) < last.nominal ? "hosts" : "quota" };
+}
+
+/** Where the axis begins that has little to show before the log began: there; undefined where the range is mostly known. */
+export function beginningOf(range: TimeRange, dataSince: string | undefined, now: number): string | undefined {
+  if (range.last === "" || dataSince === undefined) return undefined;
+  const [from, to] = boundsOf(range, now);
+  const minute = Math.floor(Date.parse(dataSince) / MINUTE) * MINUTE;
+  return minute - from > (to - from) / 2 ? new Date(minute).toISOString() : undefined;
 }
 
 /** Hosts that report nothing bound nothing: quota alone does then. */

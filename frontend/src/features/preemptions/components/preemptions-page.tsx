@@ -4,7 +4,7 @@ import { useRouter } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
-import { PlainTable } from "@/components/ui/plain-table";
+import { type Head, PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
@@ -39,10 +39,10 @@ const COLUMNS: Column<Round>[] = [
       </span>
     ),
   },
-  { id: "rule", header: "Rule", width: "10rem", cell: (round) => <span title={rulesOf(round)}>{rulesOf(round)}</span> },
+  { id: "rule", header: "Rule", width: "10rem", spare: true, cell: (round) => <span title={rulesOf(round)}>{rulesOf(round)}</span> },
   { id: "victims", header: "Victims", width: "minmax(0, 1.2fr)", cell: (round) => <span title={round.victims.map(({ workload }) => workload).join("\n")}>{victimWords(round)}</span> },
   { id: "cost", header: "Cost", width: "7rem", narrow: "6.5rem", end: true, cell: (round) => <span className="number">{costWords(round)}</span> },
-  { id: "refused", header: "Refused", width: "4.5rem", end: true, cell: (round) => <span title={refusedWords(round)}>{round.refused?.length || "—"}</span> },
+  { id: "refused", header: "Refused", width: "4.5rem", spare: true, end: true, cell: (round) => <span title={refusedWords(round)}>{round.refused?.length || "—"}</span> },
   { id: "result", header: "Result", width: "minmax(0, 1.3fr)", below: true, cell: (round) => <span className={styles.soft} title={outcomeWords(round)}>{outcomeWords(round)}</span> },
 ];
 
@@ -123,7 +123,7 @@ function Totals({ rounds, more }: { rounds: Round[]; more: boolean }) {
 }
 
 function QueuePairs({ rounds }: { rounds: Round[] }) {
-  const figures = ["Rounds", "Victims", "Cost"].map((words) => ({ words, figure: true as const }));
+  const figures: Head[] = [{ words: "Rounds", figure: true }, { words: "Victims", figure: true, spare: true }, { words: "Cost", figure: true }];
   return (
     <Card title="By queue pair">
       <PlainTable label="Preemptions by queue pair" heads={["Preemptor queue", "Victim queue", ...figures]}>
@@ -132,7 +132,9 @@ function QueuePairs({ rounds }: { rounds: Round[] }) {
             <th scope="row">{pair.preemptor}</th>
             <td>{pair.victim}</td>
             <td data-figure>{pair.rounds}</td>
-            <td data-figure>{pair.victims}</td>
+            <td data-figure data-spare>
+              {pair.victims}
+            </td>
             <td data-figure>{gpuHours(pair.gpuSeconds)}</td>
           </tr>
         ))}

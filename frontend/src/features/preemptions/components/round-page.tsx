@@ -45,6 +45,7 @@ export function RoundPage({ id }: { id: string }) {
 
 function Body({ round }: { round: Round }) {
   const released = releasedCount(round);
+  const later = round.victims.filter(({ stage }) => stage === "LeftLater").length;
   return (
     <>
       <div className={styles.columns}>
@@ -55,8 +56,8 @@ function Body({ round }: { round: Round }) {
         </div>
       </div>
       <Chain round={round} />
-      <Card title="Victims" aside={`${released} of ${round.victims.length} stopped`}>
-        <PlainTable label="Evicted workloads" heads={["Workload", "Rule", "Protected by", "Resources freed", "Runtime", "Status"]}>
+      <Card title="Victims" aside={`${released} of ${round.victims.length} stopped${later > 0 ? `, ${later} after the preemption ended` : ""}`}>
+        <PlainTable label="Evicted workloads" heads={["Workload", "Rule", "Protected by", "Resources freed", "Run time", "Status"]}>
           {round.victims.map((victim) => (
             <VictimRow key={victim.workload} victim={victim} />
           ))}

@@ -59,6 +59,7 @@ const PENDING: Column<PendingWorkload>[] = [
     id: "local",
     header: "LocalQueue",
     width: "minmax(0, 0.9fr)",
+    spare: true,
     cell: (row) => (
       <span className={styles.local} title={`Position ${row.positionInLocalQueue + 1} in LocalQueue`}>
         {row.localQueueName} <span className="number">#{row.positionInLocalQueue + 1}</span>
@@ -67,8 +68,9 @@ const PENDING: Column<PendingWorkload>[] = [
   },
   {
     id: "cohort",
-    header: "Cohort position",
+    header: "In cohort",
     width: "4.5rem",
+    spare: true,
     end: true,
     cell: (row) => (
       <span className="number" title="Position among all pending workloads in the cohort">
@@ -76,7 +78,7 @@ const PENDING: Column<PendingWorkload>[] = [
       </span>
     ),
   },
-  { id: "priority", header: "Priority", width: "4.5rem", end: true, cell: (row) => <span className="number">{row.priority}</span> },
+  { id: "priority", header: "Priority", width: "4.5rem", spare: true, end: true, cell: (row) => <span className="number">{row.priority}</span> },
   {
     id: "age",
     header: "Submitted",

@@ -2,7 +2,7 @@
 import type { CSSProperties } from "react";
 
 import type { QuotaLine } from "@/lib/api/types";
-import { shortResource } from "@/lib/format/amounts";
+import { byResource, shortResource } from "@/lib/format/amounts";
 
 import { limitsOf, piecesOf, wordsOf } from "../model/quota-bar";
 import styles from "./quota-lines.module.css";
@@ -11,7 +11,7 @@ export function QuotaLines({ lines }: { lines: QuotaLine[] }) {
   if (lines.length === 0) return <span className={styles.none}>No nominal quota</span>;
   return (
     <ul className={styles.lines}>
-      {lines.map((line) => (
+      {[...lines].sort((one, other) => byResource(one.resource, other.resource)).map((line) => (
         <QuotaBar key={`${line.flavor}/${line.resource}`} line={line} />
       ))}
     </ul>

@@ -13,7 +13,7 @@ import { Empty } from "@/components/ui/states";
 import { quoted } from "@/lib/actions";
 import type { Host, TopologyDomain } from "@/lib/api/types";
 import { typeWords, workloadAddress } from "@/lib/events";
-import { shareOf, shortResource } from "@/lib/format/amounts";
+import { byResource, shareOf, shortResource } from "@/lib/format/amounts";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
@@ -36,7 +36,7 @@ export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose
       {host.cordoned && <WhoClosedIt name={host.name} />}
       <HostActions host={host} />
       <ul className={styles.resources}>
-        {Object.keys(domain.allocatable).map((resource) => (
+        {Object.keys(domain.allocatable).sort(byResource).map((resource) => (
           <Resource key={resource} domain={domain} resource={resource} />
         ))}
       </ul>

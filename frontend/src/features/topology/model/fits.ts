@@ -1,6 +1,6 @@
 // The pods that fit for a pod template, and the fragmentation.
 import type { LevelFit, NearFit } from "@/lib/api/types";
-import { shareOf } from "@/lib/format/amounts";
+import { shareOf, shortResource } from "@/lib/format/amounts";
 
 const MAX_PODS = 1_000_000;
 
@@ -19,7 +19,7 @@ export function sizeOf(text: string): number {
 /** The unit people count a resource in. */
 export function unitOf(resource: string): string {
   if (countsBytes(resource)) return "GiB";
-  return resource === "cpu" ? "CPU" : resource;
+  return shortResource(resource);
 }
 
 /** How much of the room lies outside the largest domain, and so is of no use to a gang that stays together. */

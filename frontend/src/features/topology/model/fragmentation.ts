@@ -6,9 +6,9 @@ const MINUTE = 60_000;
 
 /** The selectable periods in minutes, by label. */
 export const RANGES = [
-  { value: "60", words: "hour" },
-  { value: "1440", words: "day" },
-  { value: "10080", words: "week" },
+  { value: "60", words: "Last hour" },
+  { value: "1440", words: "Last day" },
+  { value: "10080", words: "Last week" },
 ];
 export const USUAL_RANGE = "1440";
 

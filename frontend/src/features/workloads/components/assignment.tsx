@@ -26,13 +26,12 @@ export function Assignment({ workload }: { workload: WorkloadObject }) {
 }
 
 function GivenRow({ given }: { given: PodSetAssignment }) {
-  const usage = Object.entries(given.resourceUsage).map(([resource, amount]) => usageWords(resource, amount));
   const flavors = [...new Set(Object.values(given.flavors))];
   return (
     <tr>
       <th scope="row">{given.name}</th>
       <td className="number">{given.count}</td>
-      <td className="number">{usage.join(", ")}</td>
+      <td className="number">{usageWords(Object.entries(given.resourceUsage))}</td>
       <td>{flavors.join(", ")}</td>
     </tr>
   );
@@ -40,12 +39,11 @@ function GivenRow({ given }: { given: PodSetAssignment }) {
 
 function AskedRow({ asked }: { asked: PodSet }) {
   const count = asked.count ?? 1;
-  const requests = requestsOf(asked).map(([resource, amount]) => usageWords(resource, amount));
   return (
     <tr>
       <th scope="row">{asked.name}</th>
       <td className="number">{asked.minCount ? `${asked.minCount} to ${count}` : count}</td>
-      <td className="number">{requests.join(", ") || "nothing"}</td>
+      <td className="number">{usageWords(requestsOf(asked)) || "nothing"}</td>
     </tr>
   );
 }

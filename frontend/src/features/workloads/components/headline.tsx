@@ -39,14 +39,14 @@ function VerdictBanner({ explanation, workload }: { explanation: Explanation; wo
       ))}
       <p className={styles.detail} title={`As of event #${explanation.asOf.position}`}>
         {queuePosition(explanation)}
-        {explanation.since && (
+        {explanation.verdict === "Waiting" && explanation.since && (
           <>
             <span title={`Event #${explanation.since.position}`}>
               Reason recorded <Timestamp at={explanation.since.time} />, unchanged since.
             </span>{" "}
           </>
         )}
-        <LastAttempt explanation={explanation} />
+        {explanation.verdict === "Waiting" && <LastAttempt explanation={explanation} />}
         {explanation.verdict === "Waiting" && !explanation.evaluated && "Not evaluated in the last cycle (inputs unchanged). "}
       </p>
       <Constraints explanation={explanation} />

@@ -125,8 +125,8 @@ function columnsOf(workloadKey: string, attempt: string): Column<Pod>[] {
     { id: "node", header: "Node", width: "minmax(6rem, 1fr)", cell: (pod) => <NodeLink node={pod.node} /> },
     { id: "end", header: "End", width: "minmax(8rem, 2fr)", below: true, cell: (pod) => <End pod={pod} /> },
     { id: "restarts", header: "Restarts", width: "4.5rem", end: true, cell: (pod) => <span className="number">{pod.run - 1}</span> },
-    { id: "result", header: "Result", width: "minmax(5rem, 1fr)", cell: (pod) => <span title={pod.result}>{pod.result || "—"}</span> },
-    { id: "started", header: "Started", width: "6.5rem", cell: (pod) => <Timestamp at={pod.startedAt} /> },
+    { id: "result", header: "Result", width: "minmax(5rem, 1fr)", spare: true, cell: (pod) => <span title={pod.result}>{pod.result || "—"}</span> },
+    { id: "started", header: "Started", width: "6.5rem", spare: true, cell: (pod) => <Timestamp at={pod.startedAt} /> },
     { id: "time", header: "Run time", width: "5.5rem", end: true, cell: (pod) => <RunTime pod={pod} /> },
     { id: "log", header: "Logs", width: "3rem", narrow: "3rem", cell: (pod) => <LogLink {...{ pod, workloadKey, attempt }} /> },
   ];

@@ -4,7 +4,7 @@ import { ChevronDown, ChevronRight, Link2 } from "lucide-react";
 import { type ReactElement, type ReactNode, useEffect, useRef, useState } from "react";
 
 import { Button } from "@/components/ui/button";
-import { FactBadge } from "@/components/ui/event-line";
+import { FactMark } from "@/components/ui/event-line";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
@@ -161,19 +161,19 @@ function MarkLine({ mark, workloadKey, chosen }: { mark: Mark; workloadKey: stri
     <>
       <li id={id} className={`${styles.mark ?? ""} ${isChosen ? (styles.chosen ?? "") : ""}`}>
         <span className={styles.what}>
-          <FactBadge fact={{ type: entry.type, data: entry.data }} />
+          <FactMark fact={{ type: entry.type, data: entry.data }} />
           <span>{entry.title}</span>
         </span>
         <span className={styles.when}>
           <Timestamp at={entry.at} />
-          <RouterLink to={`${workloadAddress(workloadKey)}?event=${entry.position}`} aria-label={`Link to event ${entry.position}`}>
+          <RouterLink to={`${workloadAddress(workloadKey)}?event=${entry.position}`} aria-label={`Link to event ${entry.position}`} title={`Position ${entry.position}`}>
             <Link2 aria-hidden="true" />
           </RouterLink>
         </span>
         {entry.detail && <span className={styles.detail}>{withLocalTimes(entry.detail)}</span>}
         <span className={styles.actor}>
           {person}
-          {entry.reason ? `: “${entry.reason}”` : ""} · <span className="number">#{entry.position}</span>
+          {entry.reason ? `: “${entry.reason}”` : ""}
           {isReason(entry) && (
             <>
               {" · "}

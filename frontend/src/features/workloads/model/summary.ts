@@ -1,6 +1,6 @@
 // A workload's row in words: why it is pending, how it ended, or where it runs.
 import type { WorkloadRow } from "@/lib/api/types";
-import { formatAmountOf, shortResource } from "@/lib/format/amounts";
+import { byResource, formatAmountOf, shortResource } from "@/lib/format/amounts";
 
 const PLACED: readonly string[] = ["Starting", "Running", "Succeeded"];
 
@@ -20,7 +20,15 @@ function placeWords({ clusterQueue, host, hosts }: WorkloadRow): string {
   return hosts === 1 ? `On ${host}` : `On ${hosts} hosts`;
 }
 
-/** An amount as the API gives it: quantities are text already, integers are in base units. */
-export function usageWords(resource: string, amount: string | number): string {
-  return typeof amount === "number" ? formatAmountOf(resource, amount) : `${amount} ${shortResource(resource)}`;
+/** Amounts as the API gives them, devices first: quantities are text already, integers are in base units. */
+export function usageWords(amounts: [resource: string, amount: string | number][]): string {
+  return [...amounts]
+    .sort(([one], [other]) => byResource(one, other))
+    .map(([resource, amount]) => (typeof amount === "number" ? formatAmountOf(resource, amount) : `${withUnit(amount)} ${shortResource(resource)}`))
+    .join(", ");
+}
+
+/** A binary quantity with its unit: "640Gi" becomes "640 GiB". */
+function withUnit(quantity: string): string {
+  return quantity.replace(/^([\d.]+)([KMGTPE]i)$/, "$1 $2B");
 }
