@@ -51,7 +51,7 @@ fix: $(READY)  ## fix lint and formatting automatically
 	@$(PAGE) fix
 
 .PHONY: bench
-bench: $(READY)  ## measure submits, admissions, replay, placements and searches beside yardsticks
+bench: interface  ## measure submits, admissions, replay, placements, searches and the page beside yardsticks
 	@$(BIN)/python -m tests.bench $(ARGS)
 	@$(BIN)/python -m tests.bench.core
 	@$(BIN)/python -m tests.bench.past
@@ -59,6 +59,7 @@ bench: $(READY)  ## measure submits, admissions, replay, placements and searches
 	@$(BIN)/python -m tests.bench.placement
 	@$(BIN)/python -m tests.bench.searching
 	@$(BIN)/python -m tests.bench.scale
+	@$(BIN)/python -m tests.bench.page
 
 .PHONY: simulate
 simulate: $(READY)  ## random days of cluster life on memory adapters; ARGS="--seed 7"
