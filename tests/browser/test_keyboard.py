@@ -10,20 +10,20 @@ from tests.browser.screen import Screen
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize(
-    ("key", "title"),
-    [
-        ("q", "Queues"),
-        ("w", "Workloads"),
-        ("t", "Topology"),
-        ("p", "Preemptions"),
-        ("e", "Event log"),
-    ],
-)
-def test_g_and_a_letter_go_to_a_page(screen: Screen, key: str, title: str) -> None:
-    screen.page.keyboard.press("g")
-    screen.page.keyboard.press(key)
-    expect(screen.page.get_by_role("heading", level=1, name=title)).to_be_visible()
+PAGES = {
+    "q": "Queues",
+    "w": "Workloads",
+    "t": "Topology",
+    "p": "Preemptions",
+    "e": "Event log",
+}
+
+
+def test_g_and_a_letter_go_to_a_page(screen: Screen) -> None:
+    for key, title in PAGES.items():
+        screen.page.keyboard.press("g")
+        screen.page.keyboard.press(key)
+        expect(screen.page.get_by_role("heading", level=1, name=title)).to_be_visible()
 
 
 def test_a_row_is_found_opened_and_closed_without_a_mouse(

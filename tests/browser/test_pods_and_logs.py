@@ -14,6 +14,7 @@ from headgate.cli.operations.local_agent import LOCAL, QUEUE, executor, queue
 from headgate.client.client import HeadgateClient
 from headgate.executor.substrates.agent.inventory import NodeSettings, describe_host
 from tests.browser.conftest import client_of, token_of
+from tests.browser.hands import Keyboard, Pointer
 from tests.browser.screen import Screen
 from tests.processes.programs import wait_until
 from tests.processes.up import Up
@@ -134,5 +135,50 @@ def test_pods_and_their_output_are_seen_while_they_run(
     assert screen.violations() == []
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("hand", [Pointer, Keyboard])
+def test_story_of_a_researcher_from_a_gang_that_cannot_fit_to_one_that_succeeds(
+    screen: Screen, client: HeadgateClient, agent: None, hand: type[Pointer | Keyboard]
+) -> None:
+    """Told at once, lowered by the offered remedy, logs watched, resubmitted after a failure."""
+    page, does = screen.page, hand(screen.page)
+    wait_until(lambda: NODE in _cpus_of_nodes(client), "the agent has told of its host")
+    page.keyboard.press("g")
+    page.keyboard.press("n")
+    does.press(page.get_by_role("button", name="CPU job"))
+    does.choose(page.get_by_label("LocalQueue"), f"default/{QUEUE}")
+    name = f"story-{hand.__name__.lower()}-1"
+    for label, value in (
+        ("Name", name),
+        ("Pods", "3"),
+        ("CPU per pod", _cpus_of_nodes(client)[NODE]),
+        ("Memory per pod", ""),
+        ("Command", "echo attempt of a story; exit 3"),
+    ):
+        does.write(page.get_by_label(label, exact=True), value)
+    forecast = page.get_by_role("region", name="Forecast")
+    expect(forecast.get_by_role("status")).to_contain_text("Unschedulable")
+    does.press(forecast.get_by_role("button", name="1 pod instead of 3"))
+    expect(forecast.get_by_role("status")).to_contain_text("Starts now")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", level=1, name=f"default/{name}")).to_be_visible()
+
+    does.tab(page.get_by_role("tab", name="Overview"), page.get_by_role("tab", name="Logs"))
+    log = page.get_by_role("log", name="Logs")
+    expect(log.get_by_text("attempt of a story")).to_be_visible()
+    expect(page.get_by_role("heading", level=2, name="Failed").first).to_be_visible()
+    does.press(page.get_by_role("link", name="Resubmit with changes"))
+    expect(page.get_by_label("Name", exact=True)).to_have_value(name.replace("-1", "-2"))
+    does.write(page.get_by_label("Command", exact=True), "echo the second one")
+    expect(forecast.get_by_role("status")).to_contain_text("Starts now")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", level=2, name="Succeeded")).to_be_visible()
+
+
 def _has(client: HeadgateClient, name: str) -> bool:
     return any(each["metadata"]["name"] == name for each in client.items(WORKLOADS))
+
+
+def _cpus_of_nodes(client: HeadgateClient) -> dict[str, str]:
+    nodes = client.items("/v1/nodes")
+    return {each["metadata"]["name"]: str(each["status"]["allocatable"]["cpu"]) for each in nodes}
