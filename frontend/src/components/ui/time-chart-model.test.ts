@@ -10,6 +10,7 @@ test("a long range names days, a short one the time of day", () => {
   const at = Date.parse("2026-11-27T12:00:00Z") / 1000;
   expect(clockOf(at, [at - 7 * 86_400, at])).toMatch(/27 Nov|28 Nov|26 Nov/);
   expect(clockOf(at, [at - 3_600, at])).toMatch(/^\d\d:\d\d$/);
+  expect(clockOf(at, [at - 60, at])).toMatch(/^\d\d:\d\d:\d\d$/);
 });
 
 test("a table has few rows, the newest among them", () => {

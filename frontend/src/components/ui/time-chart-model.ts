@@ -1,6 +1,7 @@
 // What a chart over time computes: sums of stacked values, labels of instants, the rows of its table.
 
 const DAY = 86_400;
+const SECONDS_TOLD = 600;
 
 /** The sum of each series with all before it; what is unknown counts nothing. */
 export function stackedOf(series: (number | null)[][]): number[][] {
@@ -12,11 +13,12 @@ export function stackedOf(series: (number | null)[][]): number[][] {
   return sums;
 }
 
-/** The label of an instant on an axis: the time of day, or the day where the range is longer than two days. */
+/** The label of an instant on an axis: the day where the range is longer than two days, else the time, to the second in a short range. */
 export function clockOf(at: number, [from, to]: readonly [number, number]): string {
   const instant = new Date(at * 1000);
   if (to - from > 2 * DAY) return instant.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
-  return instant.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const seconds = to - from < SECONDS_TOLD ? ({ second: "2-digit" } as const) : {};
+  return instant.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", ...seconds });
 }
 
 /** An instant in a table: day and time of day. */
