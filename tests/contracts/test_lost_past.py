@@ -104,6 +104,19 @@ def test_a_session_tells_the_point_of_what_it_appended(adapters: Adapters) -> No
 
 
 @pytest.mark.parametrize("grows_to", [2, 4, 5])
+def test_partitions_are_not_shaped_by_what_is_lost(adapters: Adapters, grows_to: int) -> None:
+    """Else the rows would be those of a later configuration than any that is to come."""
+    lost = rewound(adapters, grows_to=grows_to)
+    shaped_at = adapters.partitions.synced_position()
+
+    with pytest.raises(PastLost):
+        adapters.partitions.sync_partitions(["cohort/lost"], 4, lost)
+
+    assert [row.key for row in adapters.partitions.rows()] == ["installation"]
+    assert adapters.partitions.synced_position() == shaped_at
+
+
+@pytest.mark.parametrize("grows_to", [2, 4, 5])
 def test_a_tail_that_follows_ends_when_its_past_is_lost(adapters: Adapters, grows_to: int) -> None:
     append(adapters, "1", "2")
     restore = adapters.back_up()

@@ -16,7 +16,7 @@ def row_of(adapters: Adapters, key: str = "p") -> PartitionRow:
 
 
 def shape(adapters: Adapters, *keys: str) -> None:
-    adapters.partitions.sync_partitions(keys, config_position=0)
+    adapters.partitions.sync_partitions(keys, 0, adapters.point(0))
 
 
 def settle(adapters: Adapters, key: str = "p", next_due: int | None = None) -> None:
@@ -260,7 +260,7 @@ def test_a_fence_from_before_another_worker_refuses(adapters: Adapters) -> None:
 def test_a_fence_of_a_partition_that_is_no_more_refuses(adapters: Adapters) -> None:
     shape(adapters, "p")
     late = unit(event(ONE), fence=fence(row_of(adapters)))
-    adapters.partitions.sync_partitions(["q"], config_position=1)
+    adapters.partitions.sync_partitions(["q"], 1, adapters.point(0))
 
     assert adapters.log.append([late]) == [AppendConflict(reason="the partition is no more")]
 
@@ -271,7 +271,7 @@ def test_reshaping_keeps_what_stays_and_starts_what_is_new_as_due(adapters: Adap
     settle(adapters, "p", next_due=adapters.log.now() + HOUR)
     kept = row_of(adapters)
 
-    adapters.partitions.sync_partitions(["p", "new"], config_position=1)
+    adapters.partitions.sync_partitions(["p", "new"], 1, adapters.point(0))
 
     assert [row.key for row in adapters.partitions.rows()] == ["installation", "new", "p"]
     assert row_of(adapters) == kept
@@ -280,9 +280,9 @@ def test_reshaping_keeps_what_stays_and_starts_what_is_new_as_due(adapters: Adap
 
 
 def test_an_older_shape_changes_nothing(adapters: Adapters) -> None:
-    adapters.partitions.sync_partitions(["new"], config_position=5)
+    adapters.partitions.sync_partitions(["new"], 5, adapters.point(0))
 
-    adapters.partitions.sync_partitions(["old"], config_position=4)
+    adapters.partitions.sync_partitions(["old"], 4, adapters.point(0))
 
     assert [row.key for row in adapters.partitions.rows()] == ["installation", "new"]
 

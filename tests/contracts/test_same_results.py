@@ -193,7 +193,7 @@ def test_any_history_gives_the_same_results(
     emptied(url)
     worlds = (in_memory(), on_disk)
     for world in worlds:
-        world.partitions.sync_partitions(PARTITIONS, config_position=0)
+        world.partitions.sync_partitions(PARTITIONS, 0, world.point(0))
 
     for step in history:
         remembered, stored = (step(world) for world in worlds)

@@ -365,8 +365,8 @@ class Partitions(Protocol):
     def halt(self, key: str, *, position: int, failure: str, retry_at: Instant) -> None:
         """Quarantines a partition after a failed plan at that position; counts the failure."""
 
-    def sync_partitions(self, keys: Sequence[str], *, config_position: int) -> None:
-        """Make the rows match these partitions; new ones start due, so nothing can be missed."""
+    def sync_partitions(self, keys: Sequence[str], config_position: int, past: LogPoint) -> None:
+        """Make the rows match the configuration of `past`; new ones start due; or `PastLost`."""
 
     def synced_position(self) -> int:
         """The position of the configuration that the rows match."""

@@ -158,9 +158,8 @@ def sync_partitions(scheduler: Scheduler) -> None:
     live = scheduler.live
     seen = live.cluster_state.config_position
     if live.synced_at != seen:
-        scheduler.partitions.sync_partitions(
-            live.cluster_state.partition_keys(), config_position=seen
-        )
+        keys = live.cluster_state.partition_keys()
+        scheduler.partitions.sync_partitions(keys, seen, live.point)
         live.synced_at = seen
 
 

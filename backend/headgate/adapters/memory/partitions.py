@@ -16,7 +16,7 @@ from headgate.application.ports import (
     Verdict,
 )
 from headgate.domain.values.instants import Instant
-from headgate.event_log.chain import LogBatch, LogPoint
+from headgate.event_log.chain import LogBatch, LogPoint, PastLost
 
 
 class MemoryPartitions:
@@ -58,12 +58,17 @@ class MemoryPartitions:
                     retry_at=retry_at,
                 )
 
-    def sync_partitions(self, keys: Sequence[str], *, config_position: int) -> None:
-        """Make the rows match these partitions; an older shape than the present changes nothing."""
+    def sync_partitions(self, keys: Sequence[str], config_position: int, past: LogPoint) -> None:
+        """Make the rows match these partitions; an older shape than the present changes nothing.
+
+        Raises `PastLost` where the log does not have the point that the shape was read up to.
+        """
         database = self._database
         with database.lock:
             if config_position < database.reshaped_position:
                 return
+            if database.point_at(past.position) != past:
+                raise PastLost(past)
             database.reshaped_position = config_position
             known = database.partitions
             database.partitions = {

@@ -18,7 +18,7 @@ from headgate.application.ports import (
     Verdict,
 )
 from headgate.domain.values.instants import Instant
-from headgate.event_log.chain import LogBatch, LogPoint
+from headgate.event_log.chain import LogBatch, LogPoint, PastLost
 
 LATEST_INSTANT = 2**63 - 1
 HANG_SECONDS = 10.0
@@ -86,10 +86,11 @@ class PostgresPartitions:
         with connection_of(self._pool) as connection:
             connection.execute(_HALT, (failure.replace("\0", ""), position, retry_at, key))
 
-    def sync_partitions(self, keys: Sequence[str], *, config_position: int) -> None:
+    def sync_partitions(self, keys: Sequence[str], config_position: int, past: LogPoint) -> None:
         """Make the rows match these partitions; an older shape than the present changes nothing.
 
-        New rows start due, so that nothing can be missed.
+        New rows start due, so that nothing can be missed. Raises `PastLost` where the log does not
+        have the point that the shape was read up to.
         """
         wanted = sorted({*keys, "installation"})
         with connection_of(self._pool) as connection, connection.transaction():
@@ -101,6 +102,8 @@ class PostgresPartitions:
             ).fetchone()
             if shaped is None:
                 return
+            if point_at(connection, past.position) != past:
+                raise PastLost(past)
             connection.execute("DELETE FROM partition WHERE key <> ALL(%s)", (wanted,))
             connection.execute(
                 "INSERT INTO partition (key, last_position) SELECT unnest(%s::text[]), %s "
