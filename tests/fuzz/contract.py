@@ -2,7 +2,7 @@
 
 All checks and phases, stateful ones too: an answer that the OpenAPI document does not name, of
 another shape than it says, or with a server error fails. The stream is left out, as it does not
-end.
+end. Most names are those of objects that were made before (`tests.fuzz.objects`).
 """
 
 import argparse
@@ -10,6 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
+
+from tests.fuzz.objects import Objects
 from tests.processes.up import Up, services
 
 HERE = Path(__file__).parent
@@ -31,9 +34,17 @@ def main() -> int:
 
 def _check(up: Up, asked: argparse.Namespace) -> int:
     token = (up.data / "admin-token").read_text().strip()
+    configuration = up.directory / "schemathesis.toml"
+    with httpx.Client(
+        base_url=up.url, headers={"Authorization": f"Bearer {token}"}, timeout=60
+    ) as http:
+        objects = Objects(http, http.get("/v1/openapi.json").json())
+        objects.make()
+    rules = (HERE / "schemathesis.toml").read_text()
+    configuration.write_text(f"{rules}\n{objects.configuration()}\n")
     command = [
         str(Path(sys.executable).with_name("schemathesis")),
-        "--config-file", str(HERE / "schemathesis.toml"),
+        "--config-file", str(configuration),
         "run", f"{up.url}/v1/openapi.json", "--header", f"Authorization: Bearer {token}",
         "--checks", "all", "--phases", "examples,coverage,fuzzing,stateful",
         "--exclude-path", "/v1/stream", "--seed", str(asked.seed), "--no-color",
