@@ -95,6 +95,29 @@ def test_a_body_that_breaks_the_rules_of_today_is_shown_from_the_spec() -> None:
     assert render_written("ClusterQueue", state, 7, body) == render("ClusterQueue", state, 7)
 
 
+@pytest.mark.parametrize("kind", ["ResourceFlavor", "Cohort"])
+def test_a_spec_that_was_not_written_is_shown_empty(kind: str) -> None:
+    head = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": "plain"}}
+    state, body = created(head)
+
+    shown = render_written(kind, state, 7, body)
+
+    assert shown["spec"] == {}
+    msgspec.convert(shown, CODECS_BY_NAME[kind].schema)
+
+
+def test_amounts_are_shown_as_the_numbers_they_were_written_as() -> None:
+    limits = [{"type": "Container", "max": {"cpu": 100, "memory": 0.5}}]
+    metadata = {"name": "plain", "namespace": "team-a"}
+    head = {"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata}
+    state, body = created({**head, "spec": {"limits": limits}})
+
+    shown = render_written("LimitRange", state, 7, body)
+
+    assert shown["spec"]["limits"] == limits
+    msgspec.convert(shown, CODECS_BY_NAME["LimitRange"].schema)
+
+
 def test_a_change_since_is_shown_beside_what_was_written() -> None:
     manifest = EXAMPLES["clusterqueues"]
     state, body = created(manifest)

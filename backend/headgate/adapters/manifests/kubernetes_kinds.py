@@ -10,7 +10,7 @@ import msgspec
 
 from headgate.adapters.manifests.codec import OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.fields import Fields, quantities
-from headgate.adapters.manifests.metadata import ManifestSchema, ObjectMeta, object_schema
+from headgate.adapters.manifests.metadata import ManifestSchema, ObjectMeta, Quantity, object_schema
 from headgate.adapters.manifests.records import Record, field, listed, milli_map, nested
 from headgate.adapters.manifests.selectors import TOLERATION_RECORD, TolerationSchema
 from headgate.domain.kinds.configured_object import Configured
@@ -60,11 +60,11 @@ class LimitRangeItemSchema(ManifestSchema, kw_only=True, frozen=True):
     """Bounds of every container or pod; the defaults count for containers."""
 
     type: Literal["Container", "Pod", "PersistentVolumeClaim"]
-    max: dict[str, str] = {}
-    min: dict[str, str] = {}
-    default: dict[str, str] = {}
-    default_request: dict[str, str] = {}
-    max_limit_request_ratio: dict[str, str] = {}
+    max: dict[str, Quantity] = {}
+    min: dict[str, Quantity] = {}
+    default: dict[str, Quantity] = {}
+    default_request: dict[str, Quantity] = {}
+    max_limit_request_ratio: dict[str, Quantity] = {}
 
 
 class LimitRangeSpecSchema(ManifestSchema, kw_only=True, frozen=True):
@@ -118,7 +118,7 @@ RUNTIME_CLASS_RECORD = Record(
 class RuntimeOverheadSchema(ManifestSchema, kw_only=True, frozen=True):
     """What each pod takes besides what its containers ask for."""
 
-    pod_fixed: dict[str, str] = {}
+    pod_fixed: dict[str, Quantity] = {}
 
 
 class RuntimeSchedulingSchema(ManifestSchema, kw_only=True, frozen=True):

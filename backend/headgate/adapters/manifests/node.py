@@ -8,6 +8,7 @@ from headgate.adapters.manifests.metadata import (
     ConditionSchema,
     Duration,
     ManifestSchema,
+    Quantity,
     object_schema,
     rendered_condition,
 )
@@ -152,8 +153,8 @@ class NodeStatusSchema(ManifestSchema, kw_only=True, frozen=True):
     `executor` names the Executor that registered the node.
     """
 
-    allocatable: dict[str, str | int] = {}
-    used_by_others: dict[str, str | int] = {}
+    allocatable: dict[str, Quantity] = {}
+    used_by_others: dict[str, Quantity] = {}
     lease_seconds: int = 0
     executor: str = ""
     devices: list[NodeDevice] = []

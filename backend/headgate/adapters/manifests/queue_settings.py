@@ -6,7 +6,7 @@ ClusterQueues, Cohorts and the Configuration have them (queueing.md §1.1, preem
 from typing import Any, Literal
 
 from headgate.adapters.manifests.fields import Fields, either, read_seconds
-from headgate.adapters.manifests.metadata import Duration, ManifestSchema
+from headgate.adapters.manifests.metadata import Duration, ManifestSchema, Quantity
 from headgate.adapters.manifests.records import Record, duration, field, listed, nested
 from headgate.domain.kinds.queue_settings import (
     BorrowWithinCohort,
@@ -99,9 +99,9 @@ class ResourceQuotaSchema(ManifestSchema, kw_only=True, frozen=True):
     """Quota of one resource in one flavor; quantities are Kubernetes quantities."""
 
     name: str
-    nominal_quota: str | int
-    borrowing_limit: str | int | None = None
-    lending_limit: str | int | None = None
+    nominal_quota: Quantity
+    borrowing_limit: Quantity | None = None
+    lending_limit: Quantity | None = None
 
 
 class FlavorQuotasSchema(ManifestSchema, kw_only=True, frozen=True):

@@ -1,6 +1,6 @@
 """States as manifests: in Kueue's shape with status, or as their authors wrote them."""
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -49,7 +49,18 @@ def render_written(
     is_other_version = written.get("apiVersion") != rendered["apiVersion"]
     if is_other_version and any(defaulted[name] != rendered.get(name) for name in defaulted):
         return rendered
-    return _as_written(written, defaulted, rendered)
+    shown = _as_written(written, defaulted, rendered)
+    if _requires_spec(kind) and "spec" not in shown:
+        status = {"status": shown.pop("status")} if "status" in shown else {}
+        shown |= {"spec": {}, **status}
+    return shown
+
+
+@cache
+def _requires_spec(kind: str) -> bool:
+    """Whether an object of a kind is shown with a spec, be it that none was written."""
+    fields = msgspec.structs.fields(CODECS_BY_NAME[kind].schema)
+    return any(field.name == "spec" and field.required for field in fields)
 
 
 @lru_cache(maxsize=1_024)

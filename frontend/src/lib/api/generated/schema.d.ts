@@ -4868,23 +4868,23 @@ export interface components {
             type: "Container" | "Pod" | "PersistentVolumeClaim";
             /** @description Largest amounts, by resource. */
             max?: {
-                [key: string]: string;
+                [key: string]: string | number;
             };
             /** @description Smallest amounts, by resource. */
             min?: {
-                [key: string]: string;
+                [key: string]: string | number;
             };
             /** @description Limits that containers get which name none. */
             default?: {
-                [key: string]: string;
+                [key: string]: string | number;
             };
             /** @description Requests that containers get which name none. */
             defaultRequest?: {
-                [key: string]: string;
+                [key: string]: string | number;
             };
             /** @description Largest ratio of limit to request, by resource. */
             maxLimitRequestRatio?: {
-                [key: string]: string;
+                [key: string]: string | number;
             };
         };
         /** LimitRangeList */
@@ -6472,7 +6472,7 @@ export interface components {
         RuntimeOverhead: {
             /** @description Amounts that each pod of the class takes beside its containers. */
             podFixed?: {
-                [key: string]: string;
+                [key: string]: string | number;
             };
         };
         /** RuntimeScheduling */
