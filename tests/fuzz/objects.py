@@ -124,7 +124,9 @@ class Objects:
 
     def _apply(self, manifests: str) -> None:
         kind = {"Content-Type": "application/yaml"}
-        self._http.post("/v1/apply", content=manifests, headers=kind).raise_for_status()
+        applied = self._http.post("/v1/apply", content=manifests, headers=kind)
+        position = applied.raise_for_status().headers["X-Log-Position"]
+        self._http.get("/v1/system", params={"minPosition": position}).raise_for_status()
 
     def _workloads_of(self, path: str, operations: Iterable[str]) -> None:
         for method in operations:
