@@ -40,6 +40,8 @@ STORED = (
 )  # fmt: skip
 """What a backup of the database in memory holds."""
 HALF = 0.5
+HELD_TWICE_RATE = 0.3
+URGENT_COUNT = 3
 OF_LATER = "laterkind/first"
 """The stream of an object of a kind that this release does not know."""
 QUEUES = ("research", "product", "batch", "tight")
@@ -87,6 +89,7 @@ class Cluster:
         self.backup: dict[str, Any] | None = None
         self.faults = Counter[str]()
         self.interferences: Sequence[Callable[[Cluster], None]] = ()
+        self.locks_fail = False
         self._interfering = Random(seed)
 
     def record(self, *facts: tuple[str, DomainEvent]) -> None:
@@ -286,18 +289,35 @@ class Cluster:
     def _decide_elsewhere(self, key: str) -> None:
         """What happens while a plan for a partition is not written.
 
-        Another worker decides on other partitions, and half the time users, admins or executors
-        change what the plan stands on.
+        Another worker decides on other partitions. On days with `interferences` users, admins or
+        executors change what the plan stands on. Where `locks_fail` they do so up to three times,
+        and the other worker may have been given the lock of the partition as well.
         """
         self.contended += 1
-        if self.interferences and self._interfering.random() < HALF:
-            self.faults["interferences"] += 1
-            self._interfering.choice(self.interferences)(self)
         other, active = (self.active + 1) % len(self.workers), self.active
-        for row in self.partitions.rows():
-            if row.key != key:
-                self._turn(other, row.key)
+        for _ in range(self._interfering.choice((1, 1, 2, 3)) if self.locks_fail else 1):
+            if self.interferences and self._interfering.random() < HALF:
+                self.faults["interferences"] += 1
+                self._interfering.choice(self.interferences)(self)
+            for row in self.partitions.rows():
+                if row.key != key:
+                    self._turn(other, row.key)
+        if self.locks_fail and self._interfering.random() < HELD_TWICE_RATE:
+            self._decide_under_held_lock(other, key)
         self.active = active
+
+    def _decide_under_held_lock(self, number: int, key: str) -> None:
+        """A worker is given the lock that another one holds, and decides before it.
+
+        Urgent workloads have come, so that the two decide on other workloads.
+        """
+        holder = self.database.sessions.pop(key, None)
+        if holder is not None:
+            self.faults["locks held twice"] += 1
+            for _ in range(URGENT_COUNT):
+                self.submit(priority=5)
+            self._turn(number, key)
+            self.database.sessions[key] = holder
 
     def _turn(self, number: int, key: str) -> None:
         def turn(worker: Scheduler) -> None:

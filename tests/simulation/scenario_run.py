@@ -7,6 +7,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from headgate.domain.kinds.cluster_queue import (
+    ClusterQueueChanged,
     ClusterQueueCreated,
     ClusterQueueResumed,
     ClusterQueueSpec,
@@ -88,7 +89,8 @@ class SimulatedDay:
 def run_day(seed: int, steps: int = 250) -> SimulatedDay:
     """One simulated day; any broken rule is an AssertionError.
 
-    On days of odd seeds what a plan stands on changes before the plan is written.
+    On days of odd seeds what a plan stands on changes before the plan is written; on every other
+    day of even seeds queues move between cohorts as well, and two workers hold one lock.
     """
     cluster = Cluster(seed)
     install(cluster)
@@ -97,6 +99,8 @@ def run_day(seed: int, steps: int = 250) -> SimulatedDay:
     cluster.partitions.interleaved = 0.3
     if seed % 2:
         cluster.interferences = INTERFERENCES
+    elif seed % 4:
+        cluster.interferences, cluster.locks_fail = (*INTERFERENCES, _move_a_queue), True
     for _ in range(steps):
         faulty_step(cluster)
     cluster.partitions.rate = 0.0
@@ -286,6 +290,15 @@ def _never_fits(cluster: Cluster, workload: Workload) -> bool:
     """Whether the recorded reason says that it is larger than its queue can ever be."""
     found = recorded_reason(cluster.witness.cluster_state, workload, cluster.now)
     return found is not None and found.is_unschedulable
+
+
+def _move_a_queue(cluster: Cluster) -> None:
+    """An admin takes a queue out of its cohort, or puts it back: partitions come and go."""
+    name = cluster.chance.choice(("research", "product"))
+    spec = cluster.witness.cluster_state.config.cluster_queues[name].spec
+    moved = replace(spec, cohort_name="" if spec.cohort_name else "team")
+    cluster.record((f"clusterqueue/{name}", ClusterQueueChanged(spec=moved)))
+    cluster.faults["moved queues"] += 1
 
 
 INTERFERENCES = (Cluster.disturb, Cluster.execute, _report, _order_a_node, _stop_a_queue)

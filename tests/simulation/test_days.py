@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.adapters.memory.database import MemoryDatabase
-from headgate.adapters.memory.partitions import MemoryPartitionSession
+from headgate.adapters.memory.partitions import MemoryPartitions, MemoryPartitionSession
 from headgate.application.ports import AppendUnit, Fence, Verdict
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import LogBatch, LogPoint
@@ -26,7 +26,7 @@ def test_the_same_seed_gives_the_same_day() -> None:
 def test_days_are_full_of_everything() -> None:
     seen: dict[str, int] = {}
     crashes = 0
-    for seed in (101, 104, 105, 108):
+    for seed in (101, 104, 105, 106, 108):
         day = run_day(seed, steps=150)
         crashes += day.crashes
         for name, times in day.seen.items():
@@ -45,7 +45,7 @@ def test_days_are_full_of_everything() -> None:
     assert crashes
     faults = {
         "rewinds", "refused", "doubled", "stepped back", "stepped forward", "hung", "slow",
-        "interferences",
+        "interferences", "locks held twice", "moved queues",
     }  # fmt: skip
     assert faults <= set(seen)
     assert seen["LogRewound"]
@@ -149,6 +149,32 @@ def test_days_show_a_rule_of_the_log_that_is_broken(
 
     with pytest.raises(AssertionError):
         run_days_with_interferences(20)
+
+
+@pytest.mark.nightly
+def test_days_without_locks_hold_by_the_fence_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan is written only at the epoch and guard that it was made at, whichever worker it is.
+
+    So leaving the lock out changes how often plans conflict, and no decision. The epoch is held by
+    an example of `tests/workers/test_concurrent_appends.py`.
+    """
+    try_lock, judged = MemoryPartitions.try_lock, Unchecked.fence_conflict
+
+    def always_lock(
+        partitions: MemoryPartitions, key: str, owner: str
+    ) -> MemoryPartitionSession | None:
+        partitions.break_session(key)
+        return try_lock(partitions, key, owner)
+
+    def ask_no_holder(database: MemoryDatabase, fence: Fence | None, _: object) -> str:
+        return judged(database, fence, database.sessions.get(fence.partition) if fence else None)
+
+    monkeypatch.setattr(MemoryPartitions, "try_lock", always_lock)
+    monkeypatch.setattr(MemoryDatabase, "_fence_conflict", ask_no_holder)
+    monkeypatch.setattr(MemoryPartitionSession, "_require_session", lambda _: None)
+
+    for seed in range(2, 80, 4):
+        run_day(seed, steps=120)
 
 
 def run_days_with_interferences(count: int) -> None:

@@ -2,12 +2,22 @@
 
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
+import pytest
+from msgspec import structs
+
+from headgate.adapters.memory.database import MemoryDatabase
 from headgate.application.run_partition import PartitionRun
 from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
-from headgate.domain.workloads.events import WorkloadHeld, WorkloadPodsReady
-from tests.contracts.adapters import Adapters
+from headgate.domain.workloads.events import (
+    WorkloadFinished,
+    WorkloadHeld,
+    WorkloadPodsReady,
+    WorkloadSubmitted,
+)
+from tests.contracts.adapters import Adapters, in_memory
 from tests.properties.state_digest import state_digest
 from tests.workers.cluster import NAMESPACE, admitted, cluster, folded, record, submitted
 from tests.workers.scheduler_runs import CountedIds, Worker
@@ -65,6 +75,46 @@ def test_a_start_planned_beside_another_workers_is_thrown_away_where_admission_i
     record(adapters.log, (f"workload/{NAMESPACE}/theirs", WorkloadPodsReady()))
     two.sweep()
     assert admitted(adapters.log) == [f"{NAMESPACE}/mine", f"{NAMESPACE}/theirs"]
+
+
+@pytest.mark.parametrize("is_compared", [True, False])
+def test_of_two_workers_with_one_lock_the_epoch_refuses_the_later_plan(
+    is_compared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is quota for one workload; without the epoch each worker admits another one."""
+    adapters = in_memory()
+    database: Any = adapters.partitions._database  # type: ignore[attr-defined]  # noqa: SLF001
+    record(adapters.log, *cluster("gpu", cpu_milli=1_000), submitted("first", "gpu"))
+    one, two = Worker(adapters, "one"), Worker(adapters, "two")
+    one.sweep()
+    record(adapters.log, submitted("waits", "gpu"))
+    one.sweep()
+    ended = WorkloadFinished(reason="Succeeded", message="")
+    record(adapters.log, (f"workload/{NAMESPACE}/first", ended))
+    stream, event = submitted("urgent", "gpu")
+    assert isinstance(event, WorkloadSubmitted)
+    spec = structs.replace(event.spec, priority=9)
+    at_plan = CountedIds("plan")
+
+    class Interrupting:
+        """Gives the lock to the other worker as well at the moment a plan begins."""
+
+        def new(self) -> str:
+            if not database.version_of(stream):
+                record(adapters.log, (stream, structs.replace(event, spec=spec)))
+                holder = database.sessions.pop(GPU)
+                two.turn(GPU)
+                database.sessions[GPU] = holder
+            return at_plan.new()
+
+    one.scheduler = replace(one.scheduler, ids=Interrupting())
+    if not is_compared:
+        monkeypatch.setattr(MemoryDatabase, "_fence_conflict", lambda *_: "")
+    one.sweep()
+
+    running = set(admitted(adapters.log)) - {f"{NAMESPACE}/first"}
+    late = set() if is_compared else {f"{NAMESPACE}/waits"}
+    assert running == {f"{NAMESPACE}/urgent", *late}
 
 
 def test_endless_conflicts_end_the_turn(adapters: Adapters) -> None:
