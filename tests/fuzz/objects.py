@@ -90,8 +90,8 @@ class Objects:
 
     def make(self) -> None:
         """Makes all objects; those of the demo are named as well."""
-        for of_demo in ("/v1/topologies", "/v1/cycles"):
-            wait_until(lambda path=of_demo: bool(self._http.get(path).json()["items"]), of_demo)
+        of_demo = ("/v1/topologies", "/v1/cycles")
+        wait_until(lambda: all(self._http.get(path).json()["items"] for path in of_demo), "a demo")
         self._apply(OBJECTS)
         for collection, body in BODIES.items():
             made = {**body, "name": f"contract-{len(collection)}"}
@@ -220,6 +220,8 @@ class Objects:
                     own["path.backtest"] = [self._backtest()]
                 case "round_id", "path":
                     own["path.round_id"] = self._listed("/v1/preemptions", "id")
+                case _:
+                    pass
         if operation == "POST /v1/readmodels/{name}/rebuild":
             followers = self._http.get("/v1/system").json()["followers"]
             own["path.name"] = [each["name"] for each in followers]
