@@ -177,9 +177,10 @@ def test_reads_are_traced_where_their_callers_trace_them(
 
     monkeypatch.setattr(platform.traces, "request", noted)
     admin.get("/v1/system")
-    admin.get("/v1/system", traceparent=CALLER)
+    other = CALLER.replace(TRACE, TRACE[::-1])
+    admin.get("/v1/system", traceparent=other)
     admin.post("/v1/resourceflavors", flavor("other"))
-    assert seen == [("GET /v1/system", CALLER), ("POST /v1/resourceflavors", "")]
+    assert seen == [("GET /v1/system", other), ("POST /v1/resourceflavors", "")]
 
 
 def test_traces_without_their_extra_are_refused_with_the_remedy(
