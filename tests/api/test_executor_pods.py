@@ -1,6 +1,7 @@
 """Executors read what to run pod by pod, and report on single pods."""
 
 from collections.abc import Callable
+from datetime import datetime
 from itertools import count
 from typing import Any
 
@@ -61,7 +62,8 @@ def processes(admin: Api, callers: dict[str, Api], pool: str) -> tuple[Process, 
     admin.post("/v1/resourceflavors", pools)
     quota = {"name": pool, "resources": [{"name": "cpu", "nominalQuota": "99"}]}
     groups = [{"coveredResources": ["cpu"], "flavors": [quota]}]
-    spec = {"resourceGroups": groups, "namespaceSelector": {}}
+    spec: dict[str, Any] = {"resourceGroups": groups, "namespaceSelector": {}}
+    spec["preemption"] = {"withinClusterQueue": "LowerPriority"}
     admin.post("/v1/clusterqueues", a_kueue_object("ClusterQueue", pool, spec))
     admin.post("/v1/namespaces/team-a/localqueues", local_queue(pool, pool))
     made = []
@@ -265,6 +267,28 @@ def test_a_late_report_of_the_first_attempt_leaves_the_second(
     for process in processes:
         item = item_of(process, "twice")
         report(process, *(about(item, i, "stopped") for i in indices(item)))
+
+
+def test_each_extension_of_a_deadline_is_seen_by_the_pods(
+    processes: tuple[Process, Process], pool: str, submitted: Callable[..., Any], admin: Api
+) -> None:
+    """Also one of less than a second, as the deadline in the order is what a pod compares."""
+    soft = {"mode": "Soft", "gracePeriodSeconds": 60}
+    saves = submitted("saves", pool, podSets=[gang(4)], evictionPolicy=soft)
+    submitted("urgent", pool, podSets=[gang(4)], priority=100)
+    orders = [item_of(processes[0], "saves")["eviction"]]
+    path = f"{HERE}/saves/evictions/{orders[0]['id']}/progress"
+    for message in ("a third", "two thirds"):
+        told = {"uid": saves["metadata"]["uid"], "message": message}
+        assert admin.post(path, told).status_code == 200
+        orders.append(item_of(processes[0], "saves")["eviction"])
+    deadlines = [datetime.fromisoformat(order["deadline"]) for order in orders]
+    assert deadlines == sorted(set(deadlines))
+    admin.post(f"{HERE}/urgent/cancel", {"reason": "done"})
+    for process in processes:
+        item = item_of(process, "saves")
+        report(process, *(about(item, i, "stopped") for i in indices(item)))
+    admin.post(f"{HERE}/saves/cancel", {"reason": "done"})
 
 
 def test_pods_are_shown_by_attempt_with_state_and_exit_code(

@@ -11,7 +11,6 @@ from litestar.openapi import ResponseSpec
 from litestar.params import HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 
-from headgate.adapters.manifests.fields import rfc3339
 from headgate.adapters.manifests.workload import rendered_owner, rendered_updates
 from headgate.api.answers import Answer, answer, response
 from headgate.api.bodies import Position, Schema
@@ -54,6 +53,7 @@ from headgate.application.commands import executor_commands
 from headgate.application.commands.executor_commands import PodReportOutcome
 from headgate.application.executor_stores import WantedPort
 from headgate.application.queries.pods import PodTemplate, pod_templates
+from headgate.application.queries.views import timestamp_or_none
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.executor_assignments import (
     ExecutorAssignment,
@@ -316,7 +316,7 @@ def _order(cluster_state: ClusterState, workload: Workload, eviction: Eviction) 
         id=eviction.id,
         reason=eviction.reason,
         message=text,
-        deadline=None if deadline is None else rfc3339(deadline),
+        deadline=timestamp_or_none(deadline),
         preemptor=None if cause is None else cause.preemptor,
         handler=eviction.handler or None,
     )
