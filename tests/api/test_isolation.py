@@ -157,10 +157,11 @@ def test_metrics_tell_a_submitter_of_its_own_namespaces_and_queues(
 def test_usage_of_the_past_is_shown_of_queues_that_own_namespaces_lead_to(
     callers: dict[str, Api], admin: Api
 ) -> None:
-    admin.post("/v1/clusterqueues", cluster_queue("of-others"))
-    submitter = callers["submitter"]
+    made = admin.post("/v1/clusterqueues", cluster_queue("of-others")).json()
+    position, submitter = int(made["metadata"]["resourceVersion"]), callers["submitter"]
 
     assert submitter.get("/v1/clusterqueues/shared/usage").status_code == 200
-    refused = submitter.get("/v1/clusterqueues/of-others/usage")
+    others = "/v1/clusterqueues/of-others/usage"
+    refused = submitter.caught_up(others, position)
     assert (refused.status_code, refused.json()["code"]) == (403, "ClusterQueueNotGranted")
-    assert callers["viewer"].get("/v1/clusterqueues/of-others/usage").status_code == 200
+    assert callers["viewer"].caught_up(others, position).status_code == 200

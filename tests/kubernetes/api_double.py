@@ -28,6 +28,8 @@ from tests.kubernetes.verdict_table import Request, Verdict, VerdictTable
 
 TOKEN = "of-tests"
 TERMINAL = frozenset({"Succeeded", "Failed"})
+TURNS_TO_SERVE = 5
+"""Turns of the event loop from an accepted connection to its task, with two to spare."""
 STATUS_TEXT = {
     200: "OK", 201: "Created", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
     404: "Not Found", 409: "Conflict", 410: "Gone", 422: "Unprocessable Entity",
@@ -130,6 +132,9 @@ class ApiDouble:
     async def _end(self) -> None:
         assert self._server is not None
         self._server.close()
+        # Whatever was just accepted gets to the task that closes it.
+        for _ in range(TURNS_TO_SERVE):
+            await asyncio.sleep(0)
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
