@@ -11,10 +11,10 @@ from headgate.executor.substrates.slurm.nodes import GRES_RESOURCE
 
 Amounts = dict[str, int]
 
-_PAIR = re.compile(r"([A-Za-z][A-Za-z0-9_]*)=((?:\"[^\"]*\"|'[^']*'|[^\s\"'])*)")
+_PAIR = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]*)=((?:\"[^\"]*\"|'[^']*'|[^\s\"'])*)")
 _RECORD = re.compile(r"^(Cluster|Parent|Account|User) - '?([^':]*)'?(?::(.*))?$")
-_OPTION = re.compile(r"([A-Za-z]+)=('[^']*'|[^:]*)")
-_HOSTS = re.compile(r"([^,\[]*)(?:\[([^\]]*)\])?([^,]*)(?:,|$)")
+_OPTION = re.compile(r"(?<![A-Za-z])([A-Za-z]+)=('[^']*'|[^:]*)")
+_HOSTS = re.compile(r"([^,\[]*)(?:\[([^\[\]]*)\])?([^,]*)(?:,|$)")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)", re.IGNORECASE)
 _MEBIBYTES = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 
