@@ -253,6 +253,10 @@ def _settle(cluster: Cluster) -> None:
         cluster.now += 10 * SECONDS
         cluster.sweep()
         cluster_state = cluster.witness.cluster_state
+        # What an admin does between a plan and its commit goes on: hosts are cordoned anew.
+        for name, node in sorted(cluster_state.config.nodes.items()):
+            if node.spec.unschedulable:
+                cluster.record((f"node/{name}", NodeUncordoned()))
         busy = [w for _, w in sorted(cluster_state.workloads.items()) if w.finished_at is None]
         for workload in busy:
             if workload.pod_evictions and workload.eviction is None:
