@@ -41,6 +41,7 @@ class KueueCluster:
         self.name = name
         self.hosts = [f"{name}-host-{number}" for number in range(hosts)]
         self.namespace = f"team-{name}"
+        self.checks: list[str] = []
         self._nominal = hosts if nominal_hosts is None else nominal_hosts
         self.workloads: list[Object] = []
 
@@ -119,6 +120,8 @@ class KueueCluster:
         flavor = {"topologyName": self.name, "nodeLabels": {"tier": self.name}}
         yield an_object("ResourceFlavor", self.name, spec=flavor)
         yield an_object("Cohort", self.name, spec={})
+        for check in self.checks:
+            yield an_object("AdmissionCheck", check, spec={"controllerName": "example.com/checks"})
         for queue, hosts in (("first", self._nominal), ("second", 0)):
             yield self._cluster_queue(f"{self.name}-{queue}", hosts)
             yield an_object(
@@ -148,9 +151,14 @@ class KueueCluster:
                 "queueingStrategy": "BestEffortFIFO",
                 "preemption": {"withinClusterQueue": "LowerPriority"},
                 "resourceGroups": [{"coveredResources": ["cpu"], "flavors": flavors}],
+                **self._checks_of_queues(),
             },
             status={"flavorsReservation": [{"name": self.name, "resources": [total]}]},
         )
+
+    def _checks_of_queues(self) -> Object:
+        named = [{"name": check} for check in self.checks]
+        return {"admissionChecksStrategy": {"admissionChecks": named}} if named else {}
 
     def _node(self, name: str, number: int) -> Object:
         labels = {HOSTNAME: name, "rack": f"{self.name}-rack-{number // 8}", "tier": self.name}

@@ -180,6 +180,7 @@ def test_a_workload_that_waits_for_checks_goes_on_waiting(
     headgate: Invoker, client: HeadgateClient
 ) -> None:
     cluster = KueueCluster("checks", 1)
+    cluster.checks = ["budget", "image"]
     reserved = cluster.admit({cluster.hosts[0]: 1})
     reserved["status"]["conditions"] = [condition("QuotaReserved", 0)]
     reserved["status"]["admissionChecks"] = [
