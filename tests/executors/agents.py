@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 from headgate.cli.main import app, hoisted
 from headgate.cli.operations.local_agent import LOCAL, prepare
+from headgate.cli.replay.arrivals import named
+from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
 from headgate.executor.substrates.agent.inventory import NodeSettings, describe_host
@@ -27,7 +29,8 @@ Found = TypeVar("Found")
 def agent(
     connection: Connection, client: HeadgateClient, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AgentProcess]:
-    """The agent of this machine with the queue that a new installation gets."""
+    """The agent of this machine with the queue that it makes, beside one that others made."""
+    configure(client, [named("ClusterQueue", "of-a-demo", spec={"namespaceSelector": {}})])
     prepare(client, describe_host(NodeSettings(name="this", executor=LOCAL), []))
     body = {"name": "local-agent", "role": "executor", "executor": LOCAL}
     token = str(client.act("/v1/tokens", body)["secret"])

@@ -1,7 +1,7 @@
 """`python -m headgate.cli.operations.local_agent`: the agent of the machine of `headgate up`.
 
-On a new installation it creates what a first workload needs: a namespace, a queue, and a flavor
-with what this machine has. Objects that exist stay as they are.
+At its first start it creates what a first workload needs: a namespace, a queue, and a flavor with
+what this machine has. Objects that exist stay as they are.
 """
 
 import os
@@ -69,11 +69,15 @@ def main() -> None:
 
 
 def prepare(client: HeadgateClient, node: NodeDescription) -> None:
-    """Creates the Executor of this machine if there is none, and queues on a new installation."""
+    """Creates the Executor of this machine and its queue, at the first start only.
+
+    A ClusterQueue of the same name stays; other ClusterQueues, as those of the demo, do not count,
+    since the flavor made here selects this machine alone.
+    """
     if _exists(client, f"/v1/executors/{LOCAL}"):
         return
     objects = [executor()]
-    if not client.read(CLUSTER_QUEUE.path(""))["items"]:
+    if not _exists(client, f"{CLUSTER_QUEUE.path('')}/{QUEUE}"):
         objects += queue(node)
     configure(client, objects)
 
