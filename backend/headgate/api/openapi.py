@@ -53,6 +53,8 @@ METHOD_PROBLEMS = {
 }
 OF_MANY = ("apply", "reportMany", "submitWorkloads")
 """Operations on many objects, each with an outcome of its own."""
+ALSO_EVENTS = ("readPodLogs",)
+"""Operations that answer with server-sent events too, if asked to."""
 ANY_OBJECT = {
     "type": "object",
     "description": "An object of any kind, as its kind's own address takes it",
@@ -163,6 +165,8 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     if operation["operationId"] in OF_MANY:
         responses["207"] = {**responses["200"], "description": "Some were refused"}
         responses["422"] = _all_refused(responses["200"])
+    if operation["operationId"] in ALSO_EVENTS:
+        responses["200"]["content"]["text/event-stream"] = {"schema": {"type": "string"}}
     operation["responses"] = dict(sorted(responses.items()))
     for status, response in responses.items():
         if status.startswith("2"):

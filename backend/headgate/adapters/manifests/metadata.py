@@ -20,7 +20,10 @@ class ManifestSchema(Schema, kw_only=True, frozen=True):
 
 
 class ObjectMeta(ManifestSchema, kw_only=True, frozen=True):
-    """The identity of an object; `resourceVersion` is the log position of its last change."""
+    """The identity of an object; `resourceVersion` is the log position of its last change.
+
+    Labels and annotations that are null, as some writers leave them, count as none.
+    """
 
     name: str
     namespace: str | None = None
@@ -29,8 +32,8 @@ class ObjectMeta(ManifestSchema, kw_only=True, frozen=True):
     generation: int | None = None
     creation_timestamp: Timestamp | None = None
     deletion_timestamp: Timestamp | None = None
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
 
 
 class ListMeta(ManifestSchema, kw_only=True, frozen=True):

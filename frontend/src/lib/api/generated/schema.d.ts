@@ -5224,10 +5224,10 @@ export interface components {
             deletionTimestamp?: string | null;
             labels?: {
                 [key: string]: string;
-            };
+            } | null;
             annotations?: {
                 [key: string]: string;
-            };
+            } | null;
         };
         /** ObservedPod */
         ObservedPod: {
@@ -15204,6 +15204,7 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["Problem400"];
