@@ -29,7 +29,6 @@ from headgate.api.executors.pods import ExecutorPods, assignment_items
 from headgate.api.executors.protocol import ExecutorProtocol
 from headgate.api.executors.sent_logs import ExecutorLogs
 from headgate.api.executors.sessions import ExecutorSessions
-from headgate.api.headers import ALLOWED, add_headers
 from headgate.api.history import Erasures, History
 from headgate.api.nodes import NodeActions, TopologyMaps
 from headgate.api.objects import controllers as object_controllers
@@ -61,6 +60,8 @@ from headgate.api.system import (
 from headgate.api.tokens import Access, Tokens
 from headgate.api.uploads import ExecutorUploads, Uploads
 from headgate.api.web_pages import (
+    ALLOWED,
+    add_headers,
     all_problems,
     docs_page,
     docs_script,

@@ -10,8 +10,7 @@ from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from headgate.adapters.manifests.job_templates import NO_RUNTIMES, Runtimes, training_runtimes
-from headgate.api.headers import request_id_of
-from headgate.api.problems import UNAUTHORIZED, ApiFailure
+from headgate.api.problems import UNAUTHORIZED, ApiFailure, request_id_of
 from headgate.application.access.identity import Identity
 from headgate.application.access.rights import Right, right_named
 from headgate.application.application_services import ApplicationServices

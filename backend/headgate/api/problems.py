@@ -1,18 +1,18 @@
 """Failures as HTTP problems (RFC 9457): the table of kinds, and pointers into request bodies."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 import structlog
 from litestar import Request, Response
+from litestar.datastructures import Headers
 from litestar.exceptions import HTTPException
 from litestar.types import ExceptionHandlersMap
 
 from headgate.api.bodies import Problem, ProblemError, violation_at
-from headgate.api.headers import request_id_of
 from headgate.application.access.identity import Identity
 from headgate.application.access.redaction import allows
 from headgate.application.access.request_limits import TooManyRequests, TooManyStreams
@@ -363,3 +363,16 @@ def exception_handlers() -> ExceptionHandlersMap:
         HTTPException: answer_failure,
         Exception: log_and_answer,
     }
+
+
+ACCEPTABLE = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+
+
+def request_id_of(scope: Mapping[str, Any]) -> str:
+    """The request's name; made when first asked for."""
+    state = scope["state"]
+    if "request_id" not in state:
+        asked = Headers.from_scope(scope).get("x-request-id", "")  # type: ignore[arg-type]
+        new: Callable[[], str] = scope["litestar_app"].state.services.ids.new
+        state["request_id"] = asked if ACCEPTABLE.fullmatch(asked) else new()
+    return str(state["request_id"])

@@ -1,4 +1,7 @@
-"""Pages beside the API: the interface, the documentation, the OpenAPI document, problem types."""
+"""Pages beside the API: the interface, the documentation, the OpenAPI document, problem types.
+
+And the headers of every response, with the security rules for browsers.
+"""
 
 import asyncio
 import mimetypes
@@ -9,6 +12,7 @@ from typing import Annotated, Any
 from litestar import Request, Response, get
 from litestar.datastructures import State
 from litestar.params import PathParameter
+from litestar.types import Message, Scope
 
 from headgate.api.callers import services_of
 from headgate.api.openapi import rendered_document
@@ -21,6 +25,7 @@ from headgate.api.problems import (
     UNKNOWN_PARAMETER,
     ApiFailure,
     Kind,
+    request_id_of,
 )
 from headgate.settings import found_help
 
@@ -185,3 +190,38 @@ def _file_of(directory: Path, path: str) -> Path | None:
 def _served(file: Path, cache: str) -> Response[bytes]:
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     return Response(file.read_bytes(), media_type=kind, headers={"Cache-Control": cache})
+
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+SAFETY = (
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+SECURED = (b"strict-transport-security", b"max-age=31536000")
+NOT_KEPT = (b"cache-control", b"no-store")
+ALLOWED = "allowed"
+"""The option of a handler for OPTIONS that has the methods of its path (`routes_only`)."""
+
+
+async def add_headers(message: Message, scope: Scope) -> None:
+    """Add them as the answer begins; on the raw list, as this happens for every request."""
+    if message["type"] != "http.response.start":
+        return
+    headers = list(message["headers"])
+    headers.append((b"x-request-id", request_id_of(scope).encode("latin-1")))
+    headers.extend(SAFETY)
+    if scope["scheme"] == "https":
+        headers.append(SECURED)
+    is_of_api = scope["path"].startswith("/v1/")
+    if is_of_api and not any(name == b"cache-control" for name, _ in headers):
+        headers.append(NOT_KEPT)
+    if scope.get("method") == "OPTIONS" and (allowed := scope["route_handler"].opt.get(ALLOWED)):
+        headers = [(name, value) for name, value in headers if name != b"allow"]
+        headers.append((b"allow", allowed.encode()))
+    message["headers"] = headers
