@@ -32,10 +32,11 @@ from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.application.access.identity import Tokens
 from headgate.application.backtest_jobs import BacktestStore
-from headgate.application.ports import Partitions, ReadModels, Tail
+from headgate.application.ports import Partitions, Tail
 from headgate.application.projections.followers import Followers
 from headgate.application.scheduling_cycles import CycleStore
 from headgate.application.snapshot_store import StateCache
+from headgate.application.verify.read_model_audit import ComparableRows
 from headgate.application.verify.verify import ChainedLog
 from headgate.event_log.chain import LogPoint
 from tests.migrations.tables import METADATA
@@ -53,7 +54,7 @@ class Adapters:
     """
 
     log: ChainedLog
-    models: ReadModels
+    models: ComparableRows
     partitions: Partitions
     tokens: Tokens
     state_cache: StateCache

@@ -1,6 +1,12 @@
 """What every store promises of the inline read models."""
 
+from collections import Counter
+from itertools import count
+from typing import get_args
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headgate.application.commands.append_unit import read_columns
@@ -8,8 +14,10 @@ from headgate.application.ports import Loaded, Row, WorkloadQuery
 from headgate.application.queries.workload_lists import conditions_in, order_in
 from headgate.application.workload_filter import (
     OLDEST_STUCK_FIRST,
+    GroupField,
     WorkloadFilter,
     WorkloadGroup,
+    grouped,
     order_value,
     size_class,
 )
@@ -329,6 +337,57 @@ def test_workloads_are_counted_by_a_field(adapters: Adapters) -> None:
     ]  # fmt: skip
     nothing = WorkloadQuery(where=WorkloadFilter(phases=("Evicting",)))
     assert models.workload_groups(nothing, None) == []
+
+
+SPACES = count()
+STATES = st.one_of(
+    st.none(),
+    st.builds(
+        lambda owner, queue, priority, gpus, shape: workload(
+            "",
+            owner=WorkloadOwner(user=owner) if owner else None,
+            spec=spec_of(gpus, 1 + gpus, queue=queue, priority=priority),
+            **shape,
+        ),
+        st.sampled_from(("", "ada")),
+        st.sampled_from(("door", "side")),
+        st.integers(0, 1),
+        st.integers(0, 2),
+        st.sampled_from(
+            (
+                {},
+                {"hold": Hold(owner="ada", reason="later", held_at=3)},
+                {"admission": Admission(cluster_queue="lent", pod_set_assignments=())},
+            )
+        ),
+    ),
+)
+APPENDS = st.lists(st.lists(st.tuples(st.integers(0, 2), STATES), max_size=4), max_size=4)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(APPENDS)
+def test_kept_counts_are_those_of_a_recount(
+    adapters: Adapters, appends: list[list[tuple[int, Workload | None]]]
+) -> None:
+    space = f"space-{next(SPACES)}"
+    versions, states = Counter[str](), dict[str, Workload | Absent]()
+    where = WorkloadFilter(namespaces=(space,))
+    for written in appends:
+        units = []
+        for number, state in written:
+            name = f"w{number}"
+            named = Absent() if state is None else replace(state, namespace=space, name=name)
+            units.append(shown(f"workload/{space}/{name}", named, version=versions[name]))
+            versions[name] += 1
+            states[name] = named
+        adapters.log.append(units)
+        kept = [each for each in states.values() if isinstance(each, Workload)]
+        queues = [each.admission.cluster_queue if each.admission else "" for each in kept]
+        for by in (None, *get_args(GroupField), "cause"):
+            found = adapters.models.workload_groups(WorkloadQuery(where=where), by)
+            assert found == grouped(zip(kept, queues, strict=True), by)
+    assert adapters.models.miscounted() == 0
 
 
 def test_objects_of_a_kind_come_by_name_page_by_page(adapters: Adapters) -> None:

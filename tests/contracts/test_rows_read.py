@@ -9,7 +9,12 @@ import pytest
 from headgate.adapters.postgres import read_models
 from headgate.adapters.postgres.read_models import PostgresReadModels
 from headgate.application.ports import WorkloadQuery
-from headgate.application.workload_filter import OLDEST_STUCK_FIRST, WorkloadFilter
+from headgate.application.queries.workload_lists import conditions_in
+from headgate.application.workload_filter import (
+    OLDEST_STUCK_FIRST,
+    CountedField,
+    WorkloadFilter,
+)
 
 LIMIT = 5
 # Of every 20 workloads one is on hold, and one got quota; the others are pending.
@@ -33,7 +38,7 @@ class Explained(PostgresReadModels):
     def __init__(self) -> None:
         self.statements: list[tuple[str, Sequence[Any]]] = []
 
-    def _loaded(self, query: str, values: Sequence[Any]) -> list[Any]:
+    def _rows(self, query: str, values: Sequence[Any]) -> list[Any]:
         self.statements.append((query, values))
         return []
 
@@ -59,6 +64,11 @@ def statements() -> list[tuple[str, Sequence[Any]]]:
     models.workloads(WorkloadQuery(where=held, order=OLDEST_STUCK_FIRST, limit=LIMIT))
     for spaces in (("n1", "n3"), ("n2",)):
         models.workloads(WorkloadQuery(where=WorkloadFilter(namespaces=spaces), limit=LIMIT))
+    for phases in (("OnHold",), ("OnHold", "Running")):
+        models.workloads(WorkloadQuery(where=WorkloadFilter(phases=phases), limit=LIMIT))
+        inside = WorkloadFilter(phases=phases, namespaces=("n1", "n3"))
+        models.workloads(WorkloadQuery(where=inside, limit=LIMIT))
+        models.workloads(WorkloadQuery(where=inside, limit=LIMIT, after=(5_000, "n1/w5000")))
     return [*models.statements, (read_models.WAITS_LIKE, ("gpu", "gpu:1", LIMIT))]
 
 
@@ -78,3 +88,18 @@ def test_a_page_reads_as_many_rows_in_a_larger_table(connection: psycopg.Connect
     small, large = read
     assert small == large
     assert max(large) <= 10 * LIMIT
+
+
+COUNTS = ("namespace:=n1", "queue:=n1/q phase:Running", "-phase:Pending", "priority:>0 owner:=")
+
+
+@pytest.mark.parametrize("by", [None, "phase", "clusterQueue", "namespace", "cause"])
+def test_a_count_by_fields_reads_no_row_of_a_workload(by: CountedField | None) -> None:
+    models = Explained()
+    for text in COUNTS:
+        where = WorkloadFilter(conditions=conditions_in(text, "ada"), namespaces=("n1", "n2"))
+        models.workload_groups(WorkloadQuery(where=where), by)
+    assert len(models.statements) == len(COUNTS)
+    for query, _ in models.statements:
+        assert "FROM workload_tally" in query
+        assert "FROM workload " not in query

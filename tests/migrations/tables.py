@@ -178,9 +178,30 @@ Index(
 )
 Index("workload_reserved_at", WORKLOAD.c.reserved_at, postgresql_where=IS_RESERVED)
 Index("workload_created_at", WORKLOAD.c.created_at, WORKLOAD.c.stream)
-Index("workload_namespace", WORKLOAD.c.namespace, WORKLOAD.c.created_at, WORKLOAD.c.stream)
+Index(
+    "workload_namespace_phase",
+    WORKLOAD.c.namespace,
+    WORKLOAD.c.phase,
+    WORKLOAD.c.created_at,
+    WORKLOAD.c.stream,
+)
 Index("workload_owner", WORKLOAD.c.owner, WORKLOAD.c.created_at, WORKLOAD.c.stream)
 Index("workload_phase", WORKLOAD.c.phase, WORKLOAD.c.created_at, WORKLOAD.c.stream)
+
+Table(
+    "workload_tally",
+    METADATA,
+    _key("namespace"),
+    _key("local_queue"),
+    _key("cluster_queue"),
+    _key("owner"),
+    _key("phase"),
+    _key("priority", BigInteger),
+    _key("stuck_cause"),
+    _column("workloads", BigInteger),
+    _column("gpus", BigInteger),
+    _column("pods", BigInteger),
+)
 
 ROUND = Table(
     "round",

@@ -7,6 +7,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
+from headgate.adapters.postgres.maintenance import count_workloads
 from headgate.application.commands.append_unit import rows_of
 from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.application.verify import Finding
@@ -83,6 +84,22 @@ def test_a_column_that_lists_read_is_found_where_it_differs_from_the_state(
         )
     (found,) = found_in(platform, "workload/team/column", INLINE)
     assert found.detail == "different stuck_cause, size_class"
+
+
+def test_a_kept_count_that_differs_from_the_rows_is_found(
+    platform: Platform, database_url: str
+) -> None:
+    fact = submitted("workload/counted/one", 1)
+    append(platform, *fact, workload_of([fact]))
+    assert found_in(platform, "workload_tally", "KeptCountsAreThoseOfRows") == []
+    with psycopg.connect(database_url) as connection:
+        where = "WHERE namespace = 'counted'"
+        connection.execute(f"UPDATE workload_tally SET gpus = gpus + 1 {where}")
+    (found,) = found_in(platform, "workload_tally", "KeptCountsAreThoseOfRows")
+    assert found.detail == "1 counts differ"
+    with psycopg.connect(database_url) as connection:
+        count_workloads(connection)
+    assert found_in(platform, "workload_tally", "KeptCountsAreThoseOfRows") == []
 
 
 def test_a_row_that_is_missing_is_found(platform: Platform) -> None:

@@ -214,10 +214,6 @@ class HistoricalReadModels:
         """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
         return waits_since(self.cluster_state.workloads.values(), since)
 
-    def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Raises: rows are verified at the present alone."""
-        raise AssertionError(f"{len(streams)} rows were to be verified in the past")
-
     def _matching(self, query: WorkloadQuery) -> Iterator[tuple[Workload, str]]:
         """The workloads that match, with the ClusterQueues they are listed under."""
         after = query.after if query.order == NEWEST_FIRST else None

@@ -19,6 +19,9 @@ class Maintenance(Protocol):
     def forget_backtests(self, *, keep: int) -> int:
         """Delete all ended backtests but the newest so many; how many went."""
 
+    def forget_empty_tallies(self) -> int:
+        """Deletes the kept counts of workloads that are zero; returns how many."""
+
     def extend_log(self) -> None:
         """Creates the partition for the next million positions."""
 
@@ -48,6 +51,11 @@ def forget_old_cycles(maintenance: Maintenance) -> int:
 def forget_old_backtests(maintenance: Maintenance) -> int:
     """Forget all ended backtests but the newest; how many there were."""
     return maintenance.forget_backtests(keep=MAX_BACKTESTS_KEPT)
+
+
+def forget_empty_tallies(maintenance: Maintenance) -> int:
+    """Forget the counts of workloads that are zero; how many there were."""
+    return maintenance.forget_empty_tallies()
 
 
 def create_log_partitions(maintenance: Maintenance) -> int:

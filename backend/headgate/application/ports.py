@@ -258,9 +258,6 @@ class ReadModels(Protocol):
     def waits_since(self, since: Instant) -> dict[str, list[int]]:
         """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
 
-    def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The columns of workload rows that `read_columns` gives, for verification."""
-
     def rounds(
         self,
         *,

@@ -118,6 +118,23 @@ def names_unschedulable(where: WorkloadFilter) -> bool:
     )
 
 
+TALLIED_FIELDS = frozenset({"namespace", "queue", "clusterQueue", "owner", "phase", "priority"})
+"""Fields by which workloads are counted beside their rows, so that a count reads no row."""
+
+
+def compares_tallied_fields(where: WorkloadFilter) -> bool:
+    """Whether all conditions of a filter are on `TALLIED_FIELDS` and on the cause of being stuck.
+
+    Which workloads are unschedulable is no field of theirs.
+    """
+    by_row = (where.name_contains, where.selector, where.stuck_since)
+    return (
+        not any(each not in ("", None) for each in by_row)
+        and not names_unschedulable(where)
+        and all(condition.field in TALLIED_FIELDS for condition in where.conditions)
+    )
+
+
 def owner_of(workload: Workload) -> str:
     """The user who owns a workload; empty where the log does not tell."""
     return workload.owner.user if workload.owner else ""

@@ -272,6 +272,7 @@ TEXTS: Mapping[str, Text] = {
     "HashChainHolds": Text("The hash chain holds"),
     "LocalQueueLeadsToOneClusterQueue": Text("A LocalQueue leads to one ClusterQueue"),
     "FollowerShowsWhatItsRebuildingShows": Text("A follower shows what its rebuilding shows"),
+    "KeptCountsAreThoseOfRows": Text("The kept counts of workloads are those of their rows"),
     "LostNominationIsNotFinalPlacement": Text("A lost nomination is not the final placement"),
     "NameIsFreeBeforeItIsUsedAgain": Text("A name is free before it is used again"),
     "QueueAdmitsOnlyResourcesItHasQuotaFor": Text("A queue admits only resources it has quota for"),

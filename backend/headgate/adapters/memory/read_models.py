@@ -91,6 +91,10 @@ class MemoryReadModels:
             found = {stream: rows[stream,] for stream in streams if (stream,) in rows}
         return {stream: {name: row[name] for name in READ_COLUMNS} for stream, row in found.items()}
 
+    def miscounted(self) -> int:
+        """None: here workloads are counted when they are asked for."""
+        return 0
+
     def _workloads(self) -> list[Workload]:
         with self._database.lock:
             return [row["state"] for row in self._database.rows["workload"].values()]

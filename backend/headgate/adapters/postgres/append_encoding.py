@@ -1,4 +1,4 @@
-"""Units in the form that `log_append` takes, and its answer as verdicts."""
+"""Units in the form that `log_append` takes, its answer as verdicts, and states out of rows."""
 
 import base64
 import re
@@ -16,7 +16,11 @@ from headgate.application.ports import (
     Replayed,
     Verdict,
 )
-from headgate.domain.recorded_event import EventMetadata
+from headgate.domain.kinds.configured_object import Absent, Configured
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.recorded_event import EventMetadata, LogHistory, kind_and_key
+from headgate.domain.rounds.state import Round
+from headgate.domain.workloads.state import Workload
 from headgate.event_log.chain import LogPoint
 from headgate.event_log.codec import Unstorable, encode
 
@@ -253,3 +257,22 @@ def _replayed(unit: AppendUnit, answer: _Answer) -> Replayed:
         answer=base64.b64decode(answer.answer),
     )
     return Replayed(key=first, position=answer.position)
+
+
+DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
+    "workload": msgspec.json.Decoder(Workload),
+    "round": msgspec.json.Decoder(Round),
+    "log": msgspec.json.Decoder(LogHistory),
+    **{
+        name: msgspec.json.Decoder(Configured[kind.spec])  # type: ignore[name-defined]
+        for name, kind in KINDS_BY_STREAM.items()
+    },
+}
+
+
+def state_of(stream: str, written: str | None) -> Any:  # noqa: ANN401 - by kind of stream
+    """The state that was written for a stream; `Absent` where there is none."""
+    if written is None:
+        return Absent()
+    kind, _ = kind_and_key(stream)
+    return DECODERS[kind].decode(written)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import psycopg
 
+from headgate.adapters.postgres.append_encoding import state_of
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of, outage_cause
 from headgate.adapters.postgres.event_log import COLUMNS, recorded_of
 from headgate.adapters.postgres.partitions import PostgresPartitions
-from headgate.adapters.postgres.read_models import state_of
+from headgate.adapters.postgres.read_models import TALLIED_COLUMNS
 from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
 from headgate.application.commands.append_unit import READ_COLUMNS, read_columns
 from headgate.application.failures import MigrationRefused, OutageCause
@@ -47,6 +48,11 @@ class PostgresMaintenance:
     def forget_backtests(self, *, keep: int) -> int:
         """Delete all ended backtests but the newest so many; how many went."""
         return PostgresBacktestStore(self._pool).forget(keep=keep)
+
+    def forget_empty_tallies(self) -> int:
+        """Deletes the rows of `workload_tally` that count no workload; returns how many."""
+        with connection_of(self._pool) as connection:
+            return connection.execute("DELETE FROM workload_tally WHERE workloads = 0").rowcount
 
     def extend_log(self) -> None:
         """Make the partitions of the log that the next million positions need."""
@@ -309,3 +315,17 @@ def fill_read_columns(connection: Connection) -> None:
         filled = [(stream, columns) for stream, columns in found if any(columns.values())]
         values = [[columns[name] for _, columns in filled] for name in READ_COLUMNS]
         connection.execute(_FILL, ([stream for stream, _ in filled], *values))
+
+
+_COUNT_WORKLOADS = f"""
+    INSERT INTO workload_tally
+    SELECT {TALLIED_COLUMNS}, count(*), sum(gpus), sum(pods)
+    FROM workload GROUP BY {TALLIED_COLUMNS}
+"""
+
+
+def count_workloads(connection: Connection) -> None:
+    """Counts all workloads anew into `workload_tally`; no append comes between."""
+    connection.execute("SELECT FROM log_head FOR NO KEY UPDATE")
+    connection.execute("DELETE FROM workload_tally")
+    connection.execute(_COUNT_WORKLOADS)

@@ -1,55 +1,34 @@
 """The inline read models on Postgres."""
 
-import json
 from collections.abc import Collection, Sequence
-from typing import Any, TypeAlias
+from itertools import product
+from typing import Any, get_args
 
-import msgspec
+from msgspec.structs import replace
 
+from headgate.adapters.postgres.append_encoding import state_of
 from headgate.adapters.postgres.connections import Pool, connection_of
+from headgate.adapters.postgres.workload_conditions import (
+    FIELDS,
+    ORDERS,
+    Where,
+    at_instant,
+    matching,
+    phases_of,
+)
 from headgate.application.commands.append_unit import READ_COLUMNS
 from headgate.application.cooperative import in_steps
 from headgate.application.ports import IdempotencyKey, Loaded, Replayed, WorkloadQuery
 from headgate.application.workload_filter import (
     NEWEST_FIRST,
     CountedField,
-    FieldCondition,
-    NumberCondition,
-    TextCondition,
     Waits,
     WorkloadGroup,
-    folded,
+    compares_tallied_fields,
 )
-from headgate.domain.kinds.configured_object import Absent, Configured
-from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.recorded_event import LogHistory, kind_and_key, workload_stream
-from headgate.domain.rounds.state import Round
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.explanation import UNSCHEDULABLE
-from headgate.domain.workloads.state import Workload
-
-Decoder: TypeAlias = msgspec.json.Decoder[Any]
-
-
-DECODERS: dict[str, Decoder] = {
-    "workload": msgspec.json.Decoder(Workload),
-    "round": msgspec.json.Decoder(Round),
-    "log": msgspec.json.Decoder(LogHistory),
-    **{
-        name: msgspec.json.Decoder(Configured[kind.spec])  # type: ignore[name-defined]
-        for name, kind in KINDS_BY_STREAM.items()
-    },
-}
-
-
-def state_of(stream: str, written: str | None) -> Any:  # noqa: ANN401 - by kind of stream
-    """The state that was written for a stream; `Absent` where there is none."""
-    if written is None:
-        return Absent()
-    kind, _ = kind_and_key(stream)
-    return DECODERS[kind].decode(written)
-
+from headgate.domain.workloads.state import Phase
 
 _LOAD = """
     SELECT wanted.name, coalesce(s.version, 0), coalesce(s.position, 0),
@@ -65,47 +44,12 @@ _REPLAY = (
     "SELECT request_hash, status, answer, position FROM idempotency WHERE key = %s AND actor = %s"
 )
 _WRITTEN = "SELECT digest, body FROM written_object WHERE digest = ANY(%s)"
-# A workload without a place belongs to the queue its door leads to.
-_IN_CLUSTER_QUEUE = """(cluster_queue = %s OR (cluster_queue = '' AND (namespace, local_queue) IN (
-    SELECT o.namespace, o.name FROM object AS o
-    WHERE o.kind = 'localqueue' AND o.cluster_queue = %s)))"""
 _TOUCHES_WORKLOAD = """(preemptor = %s OR stream IN (
     SELECT v.stream FROM round_victim AS v WHERE v.workload = %s))"""
 _TOUCHES_QUEUE = """(cluster_queue = %s OR stream IN (
     SELECT v.stream FROM round_victim AS v WHERE v.cluster_queue = %s))"""
 
-_LISTED_CLUSTER_QUEUE = """coalesce(nullif(cluster_queue, ''), (
-    SELECT o.cluster_queue FROM object AS o
-    WHERE o.stream = 'localqueue/' || workload.namespace || '/' || workload.local_queue), '')"""
-# Whole seconds up to an instant, as `run_seconds` and `wait_seconds` count them.
-_RUN = """(executed_seconds + CASE WHEN admitted_at IS NULL THEN 0 ELSE
-    greatest(0, coalesce(finished_at, %(at)s) - admitted_at) / 1000000 END)"""
-_WAIT = f"greatest(0, (coalesce(finished_at, %(at)s) - created_at) / 1000000 - {_RUN})"
-# Of a workload that has not ended, greatest() alone would say that it ended just now.
-_ENDED = """CASE WHEN finished_at IS NOT NULL
-    THEN greatest(0, %(at)s - finished_at) / 1000000 END"""
-_FIELDS = {
-    "name": "name",
-    "namespace": "namespace",
-    "queue": "namespace || '/' || local_queue",
-    "clusterQueue": _LISTED_CLUSTER_QUEUE,
-    "owner": "owner",
-    "phase": "phase",
-    "cause": "stuck_cause",
-    "gpu": "gpus",
-    "pods": "pods",
-    "priority": "priority",
-    "run": _RUN,
-    "wait": _WAIT,
-    "submitted": "greatest(0, %(at)s - created_at) / 1000000",
-    "ended": _ENDED,
-}
-_ORDERS = _FIELDS | {
-    "submitted": "created_at",
-    "ended": "coalesce(finished_at, 0)",
-    "stuck": "stuck_since",
-}
-_COMPARED = {"is": "=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
+_NEWEST = "created_at DESC, stream DESC"
 _ORDERED_PAGE = """
     SELECT w.stream, w.version, w.position, w.state::text
     FROM (SELECT stream, created_at, {value} AS value FROM workload WHERE {condition}
@@ -123,50 +67,45 @@ _WAITS_SINCE = """
     WHERE reserved_at >= %s ORDER BY 1, 2
 """
 _COLUMNS = f"SELECT stream, {', '.join(READ_COLUMNS)} FROM workload WHERE stream = ANY(%s)"
-# With `namespace = ANY(…)` alone Postgres reads all rows of the namespaces and sorts them.
+MAX_INSTANT = 2**63 - 1
+PHASES: tuple[str, ...] = get_args(Phase)
+# With `namespace = ANY(…)` or `phase = ANY(…)` Postgres sorts all rows that match, or walks through
+# all others; in the order of an index it reads those of the page from each place. Equality of both
+# would let it take the index of phases, as it does not know how many of a phase a namespace has.
 _NEWEST_OF_EACH = """
     SELECT w.stream, w.version, w.position, w.state::text
-    FROM (SELECT found.stream, found.created_at
-          FROM unnest(%s::text[]) AS place(name) CROSS JOIN LATERAL (
-              SELECT stream, created_at FROM workload
-              WHERE workload.namespace = place.name AND {condition}
-              ORDER BY created_at DESC, stream DESC LIMIT %s) AS found
-          ORDER BY found.created_at DESC, found.stream DESC LIMIT %s) AS page
+    FROM (SELECT stream, created_at FROM (
+            (SELECT found.stream, found.created_at
+             FROM unnest({places}) AS place({columns}) CROSS JOIN LATERAL (
+                 SELECT stream, created_at FROM workload
+                 WHERE ({own}, created_at) >= ({of_it}, 0)
+                     AND ({own}, created_at) <= ({of_it}, {up_to}) AND {of_place}
+                 ORDER BY {newest} LIMIT %s) AS found)
+            UNION ALL
+            (SELECT stream, created_at FROM workload
+             WHERE stream = ANY(%s) AND phase <> ALL(%s) AND {anywhere}
+             ORDER BY {order} LIMIT %s)) AS both_kinds
+          ORDER BY {order} LIMIT %s) AS page
         JOIN workload AS w USING (stream)
     ORDER BY page.created_at DESC, stream DESC
 """
 _GROUPS = """
-    SELECT value, count(*), sum(gpus)::bigint, sum(pods)::bigint
-    FROM (SELECT {value} AS value, gpus, pods FROM workload WHERE {condition}) AS found
-    GROUP BY value ORDER BY 3 DESC, 2 DESC, value COLLATE "C" LIMIT %s
+    SELECT value, sum(number)::bigint, sum(gpus)::bigint, sum(pods)::bigint
+    FROM (SELECT {value} AS value, {number} AS number, gpus, pods FROM {rows}
+          WHERE {condition}) AS found
+    GROUP BY value HAVING sum(number) > 0
+    ORDER BY 3 DESC, 2 DESC, value COLLATE "C" LIMIT %s
 """
-
-
-def _at(expression: str, at: Instant) -> str:
-    """The expression of a field with the instant up to which its times run."""
-    return expression.replace("%(at)s", str(int(at)))
-
-
-class _Where:
-    """Conditions on a table, with the values of their placeholders."""
-
-    def __init__(self) -> None:
-        self.conditions = ["true"]
-        self.values: list[Any] = []
-
-    def add(self, condition: str, *values: Any) -> None:  # noqa: ANN401 - any value of a column
-        self.conditions.append(condition)
-        self.values.extend(values)
-
-    @property
-    def condition(self) -> str:
-        return " AND ".join(self.conditions)
-
-    def select(self, table: str, order: str, limit: int) -> tuple[str, list[Any]]:
-        condition = self.condition
-        columns = "stream, version, position, state::text"
-        query = f"SELECT {columns} FROM {table} WHERE {condition} ORDER BY {order} LIMIT %s"
-        return query, [*self.values, limit]
+TALLIED_COLUMNS = "namespace, local_queue, cluster_queue, owner, phase, priority, stuck_cause"
+"""The columns of a workload's row by which `workload_tally` counts; `TALLIEDFIELDS` read them."""
+_MISCOUNTED = f"""
+    SELECT count(*) FROM (
+        SELECT 1 FROM (
+            SELECT {TALLIED_COLUMNS}, workloads, gpus, pods FROM workload_tally
+            UNION ALL SELECT {TALLIED_COLUMNS}, -1, -gpus, -pods FROM workload) AS counted
+        GROUP BY {TALLIED_COLUMNS}
+        HAVING sum(workloads) <> 0 OR sum(gpus) <> 0 OR sum(pods) <> 0) AS differing
+"""
 
 
 class PostgresReadModels:
@@ -183,7 +122,7 @@ class PostgresReadModels:
         self, kind: str, *, namespace: str | None = None, after: str = "", limit: int = 500
     ) -> list[Loaded]:
         """Objects of one configured kind in order of stream name, keyset paged by stream."""
-        where = _Where()
+        where = Where()
         where.add("kind = %s AND stream > %s", kind, after)
         if namespace is not None:
             where.add("namespace = %s", namespace)
@@ -191,36 +130,57 @@ class PostgresReadModels:
 
     def workloads(self, query: WorkloadQuery) -> list[Loaded]:
         """Workloads that match, in the order of the query, keyset paged."""
-        where = _matching(query)
-        if query.order == NEWEST_FIRST and len(query.where.namespaces or ()) > 1:
-            return self._of_namespaces(query)
+        where = matching(query)
+        if query.order == NEWEST_FIRST and (query.where.namespaces or phases_of(query)):
+            return self._of_places(query)
         if query.order == NEWEST_FIRST:
-            newest = "created_at DESC, stream DESC"
-            return self._loaded(*where.select("workload", newest, query.limit))
+            return self._loaded(*where.select("workload", _NEWEST, query.limit))
         text = _ORDERED_PAGE.format(
-            value=_at(_ORDERS[query.order.field], query.order.at),
+            value=at_instant(ORDERS[query.order.field], query.order.at),
             condition=where.condition,
             direction="DESC" if query.order.descending else "ASC",
         )
         return self._loaded(text, [*where.values, query.limit])
 
-    def _of_namespaces(self, query: WorkloadQuery) -> list[Loaded]:
-        """The newest of each namespace are read in the order of its index, and then merged."""
-        where = _matching(query)
-        text = _NEWEST_OF_EACH.format(condition=where.condition)
-        names = list(query.where.namespaces or ())
-        return self._loaded(text, [names, *where.values, query.limit, query.limit])
+    def _of_places(self, query: WorkloadQuery) -> list[Loaded]:
+        """The newest of each namespace and phase, read in the order of an index, then merged."""
+        namespaces, phases, limit = query.where.namespaces, phases_of(query), query.limit
+        pairs = list(product(namespaces or ("",), phases or PHASES))
+        columns = ("namespace", "phase") if namespaces else ("phase",)
+        places = [list(column) for column in zip(*pairs, strict=True)][-len(columns) :]
+        inside = replace(query, where=replace(query.where, namespaces=None, phases=()))
+        of_place, anywhere = matching(inside if namespaces else query), matching(query)
+        text = _NEWEST_OF_EACH.format(
+            places=", ".join("%s::text[]" for _ in columns),
+            columns=", ".join(columns),
+            own=", ".join(f"workload.{name}" for name in columns),
+            of_it=", ".join(f"place.{name}" for name in columns),
+            up_to=MAX_INSTANT if query.after is None else int(query.after[0]),
+            newest=", ".join((*(f"{name} DESC" for name in columns), _NEWEST)),
+            of_place=of_place.condition,
+            anywhere=anywhere.condition,
+            order=_NEWEST,
+        )
+        # Workloads of these keys match whatever their phase.
+        streams = [workload_stream(key) for key in query.keys] if phases else []
+        of_keys = (streams, list(phases), *anywhere.values, limit)
+        return self._loaded(text, [*places, *of_place.values, limit, *of_keys, limit])
 
     def workload_groups(self, query: WorkloadQuery, by: CountedField | None) -> list[WorkloadGroup]:
-        """All workloads that match, counted by a field, most GPUs first."""
-        where = _matching(query)
-        value = "''" if by is None else f"({_FIELDS[by]})::text"
-        text = _GROUPS.format(value=value, condition=where.condition)
-        with connection_of(self._pool) as connection:
-            rows = connection.execute(text, [*where.values, query.limit]).fetchall()
+        """All workloads that match, counted by a field, most GPUs first.
+
+        Where counts that are kept beside the rows suffice, no row of a workload is read.
+        """
+        where, is_tallied = matching(query), compares_tallied_fields(query.where)
+        text = _GROUPS.format(
+            value="''" if by is None else f"({FIELDS[by]})::text",
+            number="workloads" if is_tallied else "1",
+            rows="workload_tally AS workload" if is_tallied else "workload",
+            condition=where.condition,
+        )
         return [
             WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods)
-            for value, count, gpus, pods in rows
+            for value, count, gpus, pods in self._rows(text, [*where.values, query.limit])
         ]
 
     def waits_like(self, cluster_queue: str, size: str, *, limit: int) -> Waits:
@@ -243,6 +203,12 @@ class PostgresReadModels:
             rows = connection.execute(_COLUMNS, (list(streams),)).fetchall()
         return {row[0]: dict(zip(READ_COLUMNS, row[1:], strict=True)) for row in rows}
 
+    def miscounted(self) -> int:
+        """The number of kept counts of workloads that differ from their rows."""
+        with connection_of(self._pool) as connection:
+            row = connection.execute(_MISCOUNTED).fetchone()
+        return int(row[0]) if row else 0
+
     def rounds(
         self,
         *,
@@ -252,7 +218,7 @@ class PostgresReadModels:
         cluster_queue: str = "",
     ) -> list[Loaded]:
         """Preemption rounds, newest first, optionally those that touch a workload or queue."""
-        where = _Where()
+        where = Where()
         if after is not None:
             where.add("(committed_at, stream) < (%s, %s)", after[0], f"round/{after[1]}")
         if workload:
@@ -281,117 +247,13 @@ class PostgresReadModels:
             return dict(connection.execute(_WRITTEN, (list(digests),)).fetchall())
 
     def _loaded(self, query: str, values: Sequence[Any]) -> list[Loaded]:
-        with connection_of(self._pool) as connection:
-            rows = connection.execute(query, values).fetchall()
         return [
             Loaded(
                 stream=stream, version=version, position=position, state=state_of(stream, written)
             )
-            for stream, version, position, written in in_steps(rows)
+            for stream, version, position, written in in_steps(self._rows(query, values))
         ]
 
-
-def _matching(query: WorkloadQuery) -> _Where:
-    """`WorkloadFilter.matches` in SQL, and the place of the page."""
-    where, wanted = _Where(), query.where
-    if wanted.namespaces is not None and len(wanted.namespaces) == 1:
-        where.add("namespace = %s", *wanted.namespaces)
-    elif wanted.namespaces is not None:
-        where.add("namespace = ANY(%s)", list(wanted.namespaces))
-    if wanted.phases and query.keys:
-        streams = [workload_stream(key) for key in query.keys]
-        where.add("(phase = ANY(%s) OR stream = ANY(%s))", list(wanted.phases), streams)
-    elif wanted.phases:
-        where.add("phase = ANY(%s)", list(wanted.phases))
-    if wanted.local_queue:
-        where.add("local_queue = %s", wanted.local_queue)
-    if wanted.cluster_queue:
-        where.add(_IN_CLUSTER_QUEUE, wanted.cluster_queue, wanted.cluster_queue)
-    if wanted.name_contains:
-        where.add("position(%s IN name) > 0", wanted.name_contains)
-    if wanted.owner:
-        where.add("owner = %s", wanted.owner)
-    if wanted.causes:
-        where.add("stuck_cause = ANY(%s)", list(wanted.causes))
-    if wanted.stuck_since is not None:
-        where.add("stuck_since >= %s", wanted.stuck_since)
-    if query.order.field == "stuck":
-        where.add("stuck_cause <> ''")
-    if wanted.selector is not None:
-        _add_labels(where, wanted.selector)
-    streams = [workload_stream(key) for key in query.keys]
-    for condition in wanted.conditions:
-        _add_condition(where, condition, streams, wanted.at)
-    _add_page(where, query)
-    return where
-
-
-def _add_condition(
-    where: _Where, condition: FieldCondition, unschedulable: list[str], at: Instant
-) -> None:
-    """`WorkloadFilter.matches` of one condition; what a workload lacks makes it false."""
-    text, values = _condition_of(condition, unschedulable, at)
-    where.add(f"NOT coalesce({text}, false)" if condition.excludes else f"({text})", *values)
-
-
-def _condition_of(
-    condition: FieldCondition, unschedulable: list[str], at: Instant
-) -> tuple[str, list[Any]]:
-    match condition:
-        case NumberCondition(field=field, comparison=comparison, number=number):
-            return f"({_at(_FIELDS[field], at)}) {_COMPARED[comparison]} %s", [number]
-        case TextCondition(field="label", texts=texts):
-            pairs = [text.partition("=") for text in texts]
-            parts = [
-                "labels @> %s::jsonb" if is_valued else "jsonb_exists(labels, %s)"
-                for _, is_valued, _ in pairs
-            ]
-            values = [json.dumps({k: v}) if valued else k for k, valued, v in pairs]
-            return f"({' OR '.join(parts)})", values
-        case TextCondition(field="phase", texts=texts) if UNSCHEDULABLE in texts:
-            return "(phase = ANY(%s) OR stream = ANY(%s))", [list(texts), unschedulable]
-        case TextCondition(field=field, comparison="is", texts=texts):
-            return f"{_FIELDS[field]} = ANY(%s)", [list(texts)]
-        case TextCondition(field=field, texts=texts):
-            part = f"position(%s IN lower({_FIELDS[field]})) > 0"
-            return f"({' OR '.join([part] * len(texts))})", [folded(text) for text in texts]
-
-
-def _add_page(where: _Where, query: WorkloadQuery) -> None:
-    """`comes_after` in SQL."""
-    if query.after is None:
-        return
-    created_at, key = query.after
-    age = (created_at, workload_stream(key))
-    if query.after_value is None:
-        where.add("(created_at, stream) < (%s, %s)", *age)
-        return
-    value = _at(_ORDERS[query.order.field], query.order.at)
-    behind = "<" if query.order.descending else ">"
-    where.add(
-        f"({value} {behind} %s OR ({value} = %s AND (created_at, stream) < (%s, %s)))",
-        query.after_value,
-        query.after_value,
-        *age,
-    )
-
-
-def _add_labels(where: _Where, selector: LabelSelector) -> None:
-    """`matches_selector` in SQL; NotIn and DoesNotExist accept a missing key."""
-    if selector.match_labels:
-        where.add("labels @> %s::jsonb", json.dumps(selector.match_labels))
-    for requirement in selector.match_expressions:
-        key, values = requirement.key, list(requirement.values)
-        match requirement.operator:
-            case "In" if len(values) == 1:
-                where.add("labels @> %s::jsonb", json.dumps({key: values[0]}))
-            case "In":
-                where.add("labels ->> %s = ANY(%s)", key, values)
-            case "NotIn":
-                where.add("coalesce(labels ->> %s <> ALL(%s), true)", key, values)
-            case "Exists":
-                where.add("jsonb_exists(labels, %s)", key)
-            case "DoesNotExist":
-                where.add("NOT jsonb_exists(labels, %s)", key)
-            case "Gt" | "Lt":
-                raise AssertionError("label selectors compare no numbers")
+    def _rows(self, query: str, values: Sequence[Any]) -> list[Any]:
+        with connection_of(self._pool) as connection:
+            return connection.execute(query, values).fetchall()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from headgate.application.commands.append_unit import READ_COLUMNS, read_columns
 from headgate.application.ports import Loaded, ReadModels
@@ -21,6 +21,18 @@ from headgate.domain.workloads.events import WorkloadSpecChanged, WorkloadSubmit
 from headgate.domain.workloads.state import Workload
 
 BATCH = 500
+TALLY = "workload_tally"
+"""The table of kept counts; findings name it, as they do followed read models."""
+
+
+class ComparableRows(ReadModels, Protocol):
+    """Inline read models with what only a comparison asks of them."""
+
+    def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The columns of workload rows that `read_columns` gives."""
+
+    def miscounted(self) -> int:
+        """The number of kept counts of workloads that differ from their rows."""
 
 
 def digests_of(event: DomainEvent) -> tuple[str, ...]:
@@ -62,7 +74,7 @@ class States:
         self.position = recorded.position
 
 
-def compare(states: States, read_models: ReadModels, findings: Findings) -> int:
+def compare(states: States, read_models: ComparableRows, findings: Findings) -> int:
     """Compare every stream's row with its fold; how many were compared.
 
     A row that has moved on since the log was read is left out: it belongs to a later position.
@@ -77,6 +89,14 @@ def compare(states: States, read_models: ReadModels, findings: Findings) -> int:
             _compare_one(states, loaded, findings)
             _compare_columns(loaded, columns.get(loaded.stream), findings)
     return compared
+
+
+def check_counts(read_models: ComparableRows, head: int, findings: Findings) -> None:
+    """Find kept counts of workloads that differ from a count of their rows."""
+    miscounted = read_models.miscounted()
+    if miscounted:
+        findings.at(head, TALLY)
+        findings.add("KeptCountsAreThoseOfRows", f"{miscounted} counts differ")
 
 
 def check_written(states: States, read_models: ReadModels, findings: Findings) -> None:

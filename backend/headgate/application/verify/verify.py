@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 
 from headgate.application.failures import GapInLog
-from headgate.application.ports import EventLog, ReadModels
+from headgate.application.ports import EventLog
 from headgate.application.verify import Findings, Verification
 from headgate.application.verify.host_audit import HostAudit, moved
 from headgate.application.verify.lifecycle_audit import (
@@ -17,7 +17,9 @@ from headgate.application.verify.lifecycle_audit import (
 )
 from headgate.application.verify.quota_audit import ConfigurationAudit, QuotaAudit, SizeAudit
 from headgate.application.verify.read_model_audit import (
+    ComparableRows,
     States,
+    check_counts,
     check_erased,
     check_written,
     compare,
@@ -276,7 +278,7 @@ class Comparable(Protocol):
 class Verifier:
     """Verifies one log and all the read models beside it."""
 
-    def __init__(self, log: ChainedLog, read_models: ReadModels, followers: Comparable) -> None:
+    def __init__(self, log: ChainedLog, read_models: ComparableRows, followers: Comparable) -> None:
         self._followers = followers
         self._log = log
         self._read_models = read_models
@@ -344,6 +346,7 @@ class Verifier:
                 history.findings.add(
                     "FollowerShowsWhatItsRebuildingShows", f"{differing} rows differ"
                 )
+        check_counts(self._read_models, states.position, history.findings)
         check_written(states, self._read_models, history.findings)
         check_erased(states, self._read_models, history.findings)
         history.counts["read-model rows"] = compare(states, self._read_models, history.findings)

@@ -1,0 +1,200 @@
+"""Filters and orders of workloads as SQL on the columns of their rows.
+
+`WorkloadFilter.matches` and `comes_after` say the same of states.
+"""
+
+import json
+from typing import Any
+
+from headgate.application.ports import WorkloadQuery
+from headgate.application.workload_filter import (
+    FieldCondition,
+    NumberCondition,
+    TextCondition,
+    folded,
+)
+from headgate.domain.recorded_event import workload_stream
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.explanation import UNSCHEDULABLE
+
+# A workload without a place belongs to the queue its door leads to.
+_IN_CLUSTER_QUEUE = """(cluster_queue = %s OR (cluster_queue = '' AND (namespace, local_queue) IN (
+    SELECT o.namespace, o.name FROM object AS o
+    WHERE o.kind = 'localqueue' AND o.cluster_queue = %s)))"""
+_LISTED_CLUSTER_QUEUE = """coalesce(nullif(cluster_queue, ''), (
+    SELECT o.cluster_queue FROM object AS o
+    WHERE o.stream = 'localqueue/' || workload.namespace || '/' || workload.local_queue), '')"""
+# Whole seconds up to an instant, as `run_seconds` and `wait_seconds` count them.
+_RUN = """(executed_seconds + CASE WHEN admitted_at IS NULL THEN 0 ELSE
+    greatest(0, coalesce(finished_at, %(at)s) - admitted_at) / 1000000 END)"""
+_WAIT = f"greatest(0, (coalesce(finished_at, %(at)s) - created_at) / 1000000 - {_RUN})"
+# Of a workload that has not ended, greatest() alone would say that it ended just now.
+_ENDED = """CASE WHEN finished_at IS NOT NULL
+    THEN greatest(0, %(at)s - finished_at) / 1000000 END"""
+FIELDS = {
+    "name": "name",
+    "namespace": "namespace",
+    "queue": "namespace || '/' || local_queue",
+    "clusterQueue": _LISTED_CLUSTER_QUEUE,
+    "owner": "owner",
+    "phase": "phase",
+    "cause": "stuck_cause",
+    "gpu": "gpus",
+    "pods": "pods",
+    "priority": "priority",
+    "run": _RUN,
+    "wait": _WAIT,
+    "submitted": "greatest(0, %(at)s - created_at) / 1000000",
+    "ended": _ENDED,
+}
+ORDERS = FIELDS | {
+    "submitted": "created_at",
+    "ended": "coalesce(finished_at, 0)",
+    "stuck": "stuck_since",
+}
+_COMPARED = {"is": "=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
+
+
+def at_instant(expression: str, at: Instant) -> str:
+    """The expression of a field with the instant up to which its times run."""
+    return expression.replace("%(at)s", str(int(at)))
+
+
+class Where:
+    """Conditions on a table, with the values of their placeholders."""
+
+    def __init__(self) -> None:
+        self.conditions = ["true"]
+        self.values: list[Any] = []
+
+    def add(self, condition: str, *values: Any) -> None:  # noqa: ANN401 - any value of a column
+        """Require one more condition, with the values of its placeholders."""
+        self.conditions.append(condition)
+        self.values.extend(values)
+
+    @property
+    def condition(self) -> str:
+        """All of them as one condition."""
+        return " AND ".join(self.conditions)
+
+    def select(self, table: str, order: str, limit: int) -> tuple[str, list[Any]]:
+        """The statement that loads the first rows of a table that match."""
+        condition = self.condition
+        columns = "stream, version, position, state::text"
+        query = f"SELECT {columns} FROM {table} WHERE {condition} ORDER BY {order} LIMIT %s"
+        return query, [*self.values, limit]
+
+
+def phases_of(query: WorkloadQuery) -> tuple[str, ...]:
+    """The phases of which all workloads are that match, but for `keys`; none where any may be."""
+    named = (
+        tuple(each.texts)
+        for each in query.where.conditions
+        if isinstance(each, TextCondition) and each.field == "phase" and not each.excludes
+    )
+    return query.where.phases or next(named, ())
+
+
+def matching(query: WorkloadQuery) -> Where:
+    """`WorkloadFilter.matches` in SQL, and the place of the page."""
+    where, wanted = Where(), query.where
+    if wanted.namespaces is not None:
+        where.add("namespace = ANY(%s)", list(wanted.namespaces))
+    if wanted.phases and query.keys:
+        streams = [workload_stream(key) for key in query.keys]
+        where.add("(phase = ANY(%s) OR stream = ANY(%s))", list(wanted.phases), streams)
+    elif wanted.phases:
+        where.add("phase = ANY(%s)", list(wanted.phases))
+    if wanted.local_queue:
+        where.add("local_queue = %s", wanted.local_queue)
+    if wanted.cluster_queue:
+        where.add(_IN_CLUSTER_QUEUE, wanted.cluster_queue, wanted.cluster_queue)
+    if wanted.name_contains:
+        where.add("position(%s IN name) > 0", wanted.name_contains)
+    if wanted.owner:
+        where.add("owner = %s", wanted.owner)
+    if wanted.causes:
+        where.add("stuck_cause = ANY(%s)", list(wanted.causes))
+    if wanted.stuck_since is not None:
+        where.add("stuck_since >= %s", wanted.stuck_since)
+    if query.order.field == "stuck":
+        where.add("stuck_cause <> ''")
+    if wanted.selector is not None:
+        _add_labels(where, wanted.selector)
+    streams = [workload_stream(key) for key in query.keys]
+    for condition in wanted.conditions:
+        _add_condition(where, condition, streams, wanted.at)
+    _add_page(where, query)
+    return where
+
+
+def _add_condition(
+    where: Where, condition: FieldCondition, unschedulable: list[str], at: Instant
+) -> None:
+    """`WorkloadFilter.matches` of one condition; what a workload lacks makes it false."""
+    text, values = _condition_of(condition, unschedulable, at)
+    where.add(f"NOT coalesce({text}, false)" if condition.excludes else f"({text})", *values)
+
+
+def _condition_of(
+    condition: FieldCondition, unschedulable: list[str], at: Instant
+) -> tuple[str, list[Any]]:
+    match condition:
+        case NumberCondition(field=field, comparison=comparison, number=number):
+            return f"({at_instant(FIELDS[field], at)}) {_COMPARED[comparison]} %s", [number]
+        case TextCondition(field="label", texts=texts):
+            pairs = [text.partition("=") for text in texts]
+            parts = [
+                "labels @> %s::jsonb" if is_valued else "jsonb_exists(labels, %s)"
+                for _, is_valued, _ in pairs
+            ]
+            values = [json.dumps({k: v}) if valued else k for k, valued, v in pairs]
+            return f"({' OR '.join(parts)})", values
+        case TextCondition(field="phase", texts=texts) if UNSCHEDULABLE in texts:
+            return "(phase = ANY(%s) OR stream = ANY(%s))", [list(texts), unschedulable]
+        case TextCondition(field=field, comparison="is", texts=texts):
+            return f"{FIELDS[field]} = ANY(%s)", [list(texts)]
+        case TextCondition(field=field, texts=texts):
+            part = f"position(%s IN lower({FIELDS[field]})) > 0"
+            return f"({' OR '.join([part] * len(texts))})", [folded(text) for text in texts]
+
+
+def _add_page(where: Where, query: WorkloadQuery) -> None:
+    """`comes_after` in SQL."""
+    if query.after is None:
+        return
+    created_at, key = query.after
+    age = (created_at, workload_stream(key))
+    if query.after_value is None:
+        where.add("(created_at, stream) < (%s, %s)", *age)
+        return
+    value = at_instant(ORDERS[query.order.field], query.order.at)
+    behind = "<" if query.order.descending else ">"
+    where.add(
+        f"({value} {behind} %s OR ({value} = %s AND (created_at, stream) < (%s, %s)))",
+        query.after_value,
+        query.after_value,
+        *age,
+    )
+
+
+def _add_labels(where: Where, selector: LabelSelector) -> None:
+    """`matches_selector` in SQL; NotIn and DoesNotExist accept a missing key."""
+    if selector.match_labels:
+        where.add("labels @> %s::jsonb", json.dumps(selector.match_labels))
+    for requirement in selector.match_expressions:
+        key, values = requirement.key, list(requirement.values)
+        match requirement.operator:
+            case "In" if len(values) == 1:
+                where.add("labels @> %s::jsonb", json.dumps({key: values[0]}))
+            case "In":
+                where.add("labels ->> %s = ANY(%s)", key, values)
+            case "NotIn":
+                where.add("coalesce(labels ->> %s <> ALL(%s), true)", key, values)
+            case "Exists":
+                where.add("jsonb_exists(labels, %s)", key)
+            case "DoesNotExist":
+                where.add("NOT jsonb_exists(labels, %s)", key)
+            case "Gt" | "Lt":
+                raise AssertionError("label selectors compare no numbers")
