@@ -1,18 +1,24 @@
 """What every store promises of the read models that follow the log."""
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from headgate.application.projections.followers import (
     FollowerRunner,
     Followers,
     QueueHistory,
     QueueMinute,
+    admissions_in_log,
 )
+from headgate.domain.workloads.events import WorkloadAdmitted
 from tests.contracts.adapters import Adapters
-from tests.contracts.history import MINUTE, START, a_history
+from tests.contracts.history import MINUTE, START, History, a_history, submitted
 
 NAMES = ("queue_history", "workload_pod")
 
@@ -61,6 +67,29 @@ def test_the_history_is_read_for_a_time_and_a_queue(adapters: Adapters) -> None:
     found = adapters.followers.queue_history(since=START, until=START + MINUTE, cluster_queue="gpu")
 
     assert found.minutes == [QueueMinute(cluster_queue="gpu", minute=START, submitted=2)]
+
+
+@given(st.lists(st.integers(0, 3), max_size=6), st.integers(0, 24), st.integers(0, 3))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+def test_admissions_and_those_after_their_position_are_all_of_the_log(
+    adapters: Adapters, minutes: list[int], advance: int, first: int
+) -> None:
+    history = History()
+    for minute in minutes:
+        stream = f"workload/a/{uuid4()}"
+        history.add(stream, submitted(stream), START)
+        history.add(stream, WorkloadAdmitted(waited_seconds=0), START + minute * MINUTE + 7)
+    adapters.log.append(history.units)
+    if advance:
+        adapters.followers.advance("queue_history", limit=advance)
+
+    since = START + first * MINUTE
+    known = adapters.followers.admissions(since)
+    later = admissions_in_log(adapters.log, since, after=known.position)
+
+    expected = admissions_in_log(adapters.log, since)
+    assert Counter(known.by_minute) + Counter(later) == Counter(expected)
+    assert sum(expected.values()) >= sum(minute >= first for minute in minutes)
 
 
 @pytest.mark.parametrize("limit", [1, 3, 5_000])

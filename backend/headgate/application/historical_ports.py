@@ -21,7 +21,7 @@ from headgate.application.ports import (
     WorkloadQuery,
     page_of,
 )
-from headgate.application.projections.followers import Followers, QueueHistory
+from headgate.application.projections import followers as followed
 from headgate.application.projections.workload_pods import (
     AttemptCounts,
     PodFilter,
@@ -281,7 +281,7 @@ class HistoricalReadModels:
 class HistoricalFollowers:
     """Fills the port `Followers` for reading; they follow the live log only."""
 
-    live: Followers
+    live: followed.Followers
     point: ResolvedPoint
     log: HistoricalLog
 
@@ -291,9 +291,8 @@ class HistoricalFollowers:
 
     def positions(self) -> dict[str, int]:
         """Returns the position of each projection; that of pods is folded from the log itself."""
-        point = self.point.position
-        found = {name: min(at, point) for name, at in self.live.positions().items()}
-        return {**found, WorkloadPods.name: point}
+        found = {n: min(at, self.point.position) for n, at in self.live.positions().items()}
+        return {**found, WorkloadPods.name: self.point.position}
 
     def advance(self, *names: str, limit: int = 5_000) -> int:
         """A bug: the past does not go on."""
@@ -305,11 +304,16 @@ class HistoricalFollowers:
 
     def queue_history(
         self, *, since: Instant, until: Instant, cluster_queue: str = ""
-    ) -> QueueHistory:
+    ) -> followed.QueueHistory:
         """What happened minute by minute up to the moment, oldest first."""
         end = min(until, self.point.at + 1)
         found = self.live.queue_history(since=since, until=end, cluster_queue=cluster_queue)
         return replace(found, position=min(found.position, self.point.position))
+
+    def admissions(self, since: Instant) -> followed.Admissions:
+        """The admissions of each minute up to the moment, counted in the log."""
+        by_minute = followed.admissions_in_log(self.log, since)
+        return followed.Admissions(position=self.point.position, by_minute=by_minute)
 
     def pods(self, query: PodFilter) -> PodRows:
         """The pods of a workload, folded from its events up to the moment."""

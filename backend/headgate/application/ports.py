@@ -147,7 +147,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which events to read; empty means all.
 
-    `streams` match whole or, ending in `/`, by prefix; `up_to` is the last position.
+    `streams` match whole or, ending in `/`, by prefix; `up_to` is the last position, and `after`
+    the one before the first.
     """
 
     types: tuple[str, ...] = ()
@@ -156,6 +157,7 @@ class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
     correlation: str = ""
     since: Instant | None = None
     until: Instant | None = None
+    after: int = 0
     up_to: int | None = None
 
 

@@ -140,6 +140,7 @@ def matches(where: EventFilter, recorded: RecordedEvent) -> bool:
         and (not where.correlation or metadata.correlation == where.correlation)
         and (where.since is None or recorded.at >= where.since)
         and (where.until is None or recorded.at < where.until)
+        and recorded.position > where.after
         and (where.up_to is None or recorded.position <= where.up_to)
     )
 

@@ -1,5 +1,6 @@
 """The inline read models, and those that follow the log, in memory."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -17,7 +18,12 @@ from headgate.application.projections import (
     Remove,
     RowChange,
 )
-from headgate.application.projections.followers import PROJECTIONS, QueueHistory, QueueMinute
+from headgate.application.projections.followers import (
+    PROJECTIONS,
+    Admissions,
+    QueueHistory,
+    QueueMinute,
+)
 from headgate.application.projections.workload_pods import (
     PodFilter,
     PodRow,
@@ -263,6 +269,13 @@ class MemoryFollowers:
         ]
         found.sort(key=lambda minute: (minute.minute, minute.cluster_queue))
         return QueueHistory(position=position, minutes=found)
+
+    def admissions(self, since: Instant) -> Admissions:
+        """The admissions of each minute from the one that begins then."""
+        history, counts = self.queue_history(since=since, until=2**63 - 1), Counter[Instant]()
+        for minute in history.minutes:
+            counts[minute.minute] += minute.admitted
+        return Admissions(position=history.position, by_minute=dict(+counts))
 
     def pods(self, query: PodFilter) -> PodRows:
         """A page of the pods of one attempt, and the counts of all attempts."""

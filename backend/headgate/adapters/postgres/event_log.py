@@ -378,12 +378,12 @@ def matching(where: EventFilter, before: int | None) -> tuple[str, list[Any]]:
         require("actor = %s", where.actor)
     if where.correlation:
         require("correlation = %s", where.correlation)
-    if where.since is not None:
-        require("at >= %s", where.since)
-    if where.until is not None:
-        require("at < %s", where.until)
-    if where.up_to is not None:
-        require("position <= %s", where.up_to)
+    if where.after:
+        require("position > %s", where.after)
+    bounds = {"at >= %s": where.since, "at < %s": where.until, "position <= %s": where.up_to}
+    for condition, bound in bounds.items():
+        if bound is not None:
+            require(condition, bound)
     return " AND ".join(conditions), values
 
 

@@ -10,7 +10,12 @@ from headgate.adapters.postgres.connections import Connection, Pool, connection_
 from headgate.adapters.postgres.event_log import gapless, point_at, rows_after
 from headgate.adapters.postgres.projection_rows import ProjectionRows
 from headgate.application.projections import Projection, RowChange
-from headgate.application.projections.followers import PROJECTIONS, QueueHistory, QueueMinute
+from headgate.application.projections.followers import (
+    PROJECTIONS,
+    Admissions,
+    QueueHistory,
+    QueueMinute,
+)
 from headgate.application.projections.workload_pods import (
     AttemptCounts,
     PodFilter,
@@ -43,6 +48,12 @@ class FollowerReads:
             [since, until, cluster_queue, cluster_queue],
         )
         return QueueHistory(position=position, minutes=minutes)
+
+    def admissions(self, since: Instant) -> Admissions:
+        """The admissions of each minute from the one that begins then."""
+        with self._snapshot("queue_history") as (connection, generation, position):
+            rows = connection.execute(_ADMISSIONS, (generation, since)).fetchall()
+        return Admissions(position=position, by_minute=dict(rows))
 
     def pods(self, query: PodFilter) -> PodRows:
         """A page of the pods of one attempt, and the counts of all attempts."""
@@ -109,6 +120,10 @@ class FollowerReads:
             yield connection, generation, position
 
 
+_ADMISSIONS = """
+    SELECT minute, sum(admitted)::bigint FROM queue_history
+    WHERE generation = %s AND minute >= %s AND admitted > 0 GROUP BY minute
+"""
 _NEWEST_ATTEMPT = """
     SELECT max(newest.attempt) FROM workload_pod AS newest
     WHERE newest.generation = pod.generation AND newest.workload = %s

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 import structlog
 
-from headgate.application.ports import EventLog, Unavailable
+from headgate.application.ports import EventFilter, EventLog, Unavailable
 from headgate.application.projections import Count, Projection, ProjectionState, RowChange
 from headgate.application.projections.workload_pods import PodFilter, PodRows, WorkloadPods
 from headgate.domain.kinds.local_queue import LocalQueueCreated
@@ -123,6 +123,21 @@ class QueueHistory(msgspec.Struct, frozen=True, kw_only=True):
     minutes: list[QueueMinute]
 
 
+class Admissions(msgspec.Struct, frozen=True, kw_only=True):
+    """Admissions in all ClusterQueues as of a position, by the beginning of their minute."""
+
+    position: int
+    by_minute: dict[Instant, int]
+
+
+def admissions_in_log(
+    log: EventLog, since: Instant, *, streams: tuple[str, ...] = (), after: int = 0
+) -> dict[Instant, int]:
+    """The admissions since an instant and after a position by the beginning of their minute."""
+    where = EventFilter(types=("workload.admitted",), streams=streams, since=since, after=after)
+    return {each.at: each.count for each in log.histogram(where, width=MINUTE)}
+
+
 PROJECTIONS: tuple[Projection, ...] = (QueueHistoryByMinute(), WorkloadPods())
 """Every followed read model there is."""
 
@@ -152,6 +167,9 @@ class Followers(Protocol):
         self, *, since: Instant, until: Instant, cluster_queue: str = ""
     ) -> QueueHistory:
         """What happened in one or all ClusterQueues, minute by minute, oldest first."""
+
+    def admissions(self, since: Instant) -> Admissions:
+        """The admissions of each minute from the one that begins then."""
 
     def pods(self, query: PodFilter) -> PodRows:
         """A page of the pods of one attempt of a workload, and the counts of all attempts."""

@@ -8,7 +8,8 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, allows, diagnostic, visible_to
 from headgate.application.application_services import ApplicationServices
-from headgate.application.ports import EventFilter, PartitionRow
+from headgate.application.ports import PartitionRow
+from headgate.application.projections.followers import Admissions, admissions_in_log
 from headgate.application.queries import events
 from headgate.application.queries.attention import (
     Attention,
@@ -130,7 +131,6 @@ RECENT = 20
 LOOKED_AT = 100
 """Events among which the recent ones are looked for; reasons to wait come with every change."""
 EXPLAINED = "workload.explained"
-ADMITTED = "workload.admitted"
 MAX_PROBLEMS = 20
 
 
@@ -231,11 +231,20 @@ def _counts(cluster_state: ClusterState, scope: NamespaceScope) -> dict[str, int
 async def _admitted(
     services: ApplicationServices, scope: NamespaceScope, now: int
 ) -> list[CountAt]:
+    """The admissions of the last hour: those that a read model has counted, and the later ones.
+
+    Within a scope they are counted in the log.
+    """
     first = (now // MICROSECONDS_PER_MINUTE - MINUTES + 1) * MICROSECONDS_PER_MINUTE
-    where = EventFilter(types=(ADMITTED,), streams=events.visible_streams((), scope), since=first)
-    found = await asyncio.to_thread(services.log.histogram, where, width=MICROSECONDS_PER_MINUTE)
-    counts = {count.at: count.count for count in found}
+    known = Admissions(position=0, by_minute={})
+    if scope is None:
+        known = await asyncio.to_thread(services.followers.admissions, first)
+    streams = events.visible_streams((), scope)
+    later = await asyncio.to_thread(
+        admissions_in_log, services.log, first, streams=streams, after=known.position
+    )
+    counts = Counter(known.by_minute) + Counter(later)
     return [
-        CountAt(at=timestamp(at), count=counts.get(at, 0))
+        CountAt(at=timestamp(at), count=counts[at])
         for at in range(first, now + 1, MICROSECONDS_PER_MINUTE)
     ]
