@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.kinds.configuration import FairSharing
+from headgate.domain.scheduling.evaluation.workload_evaluator import preemption_oracle
 from headgate.domain.scheduling.flavors.assignment import FlavorAssignment, PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.topology_assignment import PlacementDemand
-from headgate.domain.scheduling.preemption.oracle import preemption_oracle
 from headgate.domain.scheduling.preemption.targets import PreemptionContext, find_victims
 from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.scheduling.results import Mode

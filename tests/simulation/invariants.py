@@ -18,12 +18,12 @@ from headgate.domain.rounds.state import (
     is_open,
     reclaims_nominal_quota,
 )
+from headgate.domain.scheduling.partition.budget_status import budget_statuses
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.disruption_budgets import (
     BudgetedRemoval,
-    budget_statuses,
     violated_budgets,
 )
 from headgate.domain.scheduling.quota.usage import available

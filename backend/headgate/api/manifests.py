@@ -53,7 +53,6 @@ from headgate.domain.kinds.executor_nodes import nodes_of_executor, shared_node
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.rejection import InvalidObject, NotAllowed, Rejection, child
 from headgate.domain.scheduling.pending_reasons import derived_conditions
-from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
 from headgate.domain.values.capabilities import UPLOAD, upload_of
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
@@ -284,8 +283,8 @@ def _extras(
         case ExecutorSpec():
             return Extras(executor_connection=_connection(services, state))
         case DisruptionBudgetSpec():
-            (standing,) = budget_statuses({state.name: state}, cluster_state.workloads.values())
-            return Extras(budget_standing=standing)
+            budgets = cluster_state.partition_index.budgets
+            return Extras(budget_standing=budgets.status_of(f"{state.namespace}/{state.name}"))
         case _:
             return None
 

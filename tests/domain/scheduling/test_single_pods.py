@@ -6,8 +6,8 @@ from headgate.domain.kinds.configuration import FairSharing
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption, MinimumRuntime
 from headgate.domain.rounds.state import RoundCommitted, RoundVictim
+from headgate.domain.scheduling.partition.budget_status import budget_statuses
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
 from headgate.domain.values.message import message
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import WorkloadDeleted

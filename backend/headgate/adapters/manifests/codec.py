@@ -14,7 +14,7 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import ResourceRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.object_commands import Kind
-from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStatus
+from headgate.domain.scheduling.partition.budget_status import BudgetStatus
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Condition
 from headgate.messages.rendering import IsVisible

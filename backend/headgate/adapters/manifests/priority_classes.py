@@ -29,7 +29,7 @@ from headgate.domain.kinds.workload_priority_class import (
     WorkloadPriorityClassSpec,
 )
 from headgate.domain.rejection import child
-from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStatus
+from headgate.domain.scheduling.partition.budget_status import BudgetStatus
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.specs import PriorityClassReference
 

@@ -26,6 +26,7 @@ from headgate.domain.scheduling.ordering.pending_places import (
     equal_ranks,
 )
 from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot, PendingQueue
+from headgate.domain.scheduling.partition.budget_status import BudgetIndex
 from headgate.domain.scheduling.partition.charges import ChargeChange, Charges, is_usage_unchanged
 from headgate.domain.scheduling.partition.eviction_graph import EvictionGraph
 from headgate.domain.scheduling.partition.minimum_runtime import MinimumRuntimeIndex
@@ -73,7 +74,7 @@ class Partition:
     silent, kept by the partition `installation` alone. `inadmissible_requeue_cycle` counts the
     requeues, so that a cycle notices one that came while it evaluated (Kueue:
     `queueInadmissibleCycle`). `unschedulable` caches why workloads would not be admitted
-    on the emptied cluster; None if they would.
+    on the emptied cluster; None if they would. `budgets` are those of all partitions.
     """
 
     def __init__(
@@ -82,10 +83,12 @@ class Partition:
         config: ObjectSet,
         cluster_queues: Iterable[str],
         quarantined: Mapping[str, Message],
+        budgets: BudgetIndex | None = None,
     ) -> None:
         self.key = key
         self.config = config
         self.quarantined = quarantined
+        self.budgets = BudgetIndex({}) if budgets is None else budgets
         self.stops: list[tuple[Instant, str]] = []
         self.cluster_queues = tuple(sorted(cluster_queues))
         self.tree: QuotaTree = build_tree(config, self.cluster_queues)

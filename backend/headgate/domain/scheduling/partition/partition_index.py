@@ -14,6 +14,7 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_unblocked_admission
 from headgate.domain.scheduling.lifecycle.pods_ready import blocks_admission
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
+from headgate.domain.scheduling.partition.budget_status import BudgetIndex
 from headgate.domain.scheduling.partition.charges import is_usage_unchanged
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_layout import (
@@ -53,11 +54,13 @@ class PartitionIndex:
         self.startable: dict[str, str] = {}
         self._may_block = config.configuration.block_admission
         self._tallies: dict[Counter, tuple[dict[str, int], ...]] = {}
+        self.budgets = BudgetIndex(config.disruption_budgets)
         queues: dict[str, list[str]] = {key: [] for key in layout.keys}
         for name, key in layout.of_cluster_queue.items():
             queues[key].append(name)
         self.partitions = {
-            key: Partition(key, config, names, quarantined) for key, names in queues.items()
+            key: Partition(key, config, names, quarantined, self.budgets)
+            for key, names in queues.items()
         }
         for _, node in sorted(config.nodes.items()):
             self._watch_lease(node)
@@ -131,6 +134,7 @@ class PartitionIndex:
 
     def replace_workload(self, old: Workload | None, new: Workload | None) -> None:
         """Index a workload that was added, changed or deleted."""
+        self.budgets.replace(old, new)
         queues = self._queues_of(old, new)
         before = None if old is None else self.of_cluster_queue.get(queues[0], INSTALLATION)
         after = None if new is None else self.of_cluster_queue.get(queues[1], INSTALLATION)

@@ -19,13 +19,13 @@ from headgate.domain.scheduling.preemption.request import (
     Candidate,
     Item,
     PreemptionRequest,
-    placed_pods,
 )
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.pods.eviction_units import (
     EvictionUnit,
     may_evict_whole,
+    placed_pods,
     protection_of_unit,
     workload_of,
 )

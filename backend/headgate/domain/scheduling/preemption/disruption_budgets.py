@@ -1,9 +1,7 @@
 """Disruption budgets in a preemption search (preemption.md §6.2, C7, traps P11 and P18).
 
 A BestEffort budget moves candidates to the end of the removal order; a Strict budget excludes
-discretionary victims. Neither protects what is reclaimed: there a Strict budget is BestEffort. A
-budget watches the workloads of its namespace that its selector matches. Expected are workloads that
-run, and those that were evicted and wait; what never started cannot be disrupted.
+discretionary victims. Neither protects what is reclaimed: there a Strict budget is BestEffort.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,49 +9,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
-from headgate.domain.scheduling.preemption.request import (
-    RECLAIM_SCOPES,
-    Candidate,
-    Victim,
-    placed_pods,
-)
+from headgate.domain.scheduling.partition.budget_status import BudgetStatus
+from headgate.domain.scheduling.preemption.request import RECLAIM_SCOPES, Candidate, Victim
 from headgate.domain.values.message import Message, ObjectReference, message
-from headgate.domain.values.selectors import matches_selector
-from headgate.domain.workloads.pods.eviction_units import protection_of_unit
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Workload, condition, is_condition_true
-from headgate.domain.workloads.transitions.preemption import evicting_pods
-
-ConfiguredBudgets = Mapping[str, Configured[DisruptionBudgetSpec]]
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetStatus:
-    """The status of a budget in units of `spec.unit`; `allowed` more may be disrupted.
-
-    `disrupted` are the keys of watched workloads that are evicting or evicted.
-    """
-
-    name: str
-    namespace: str
-    spec: DisruptionBudgetSpec
-    expected: int
-    healthy: int
-    allowed: int
-    disrupted: tuple[str, ...] = ()
-
-    @property
-    def key(self) -> str:
-        """`namespace/name`."""
-        return f"{self.namespace}/{self.name}"
-
-    def watches(self, workload: Workload) -> bool:
-        """Whether the budget counts this workload."""
-        return workload.namespace == self.namespace and matches_selector(
-            workload.labels, self.spec.selector
-        )
+from headgate.domain.workloads.pods.eviction_units import placed_pods, protection_of_unit
+from headgate.domain.workloads.state import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +29,6 @@ class BudgetedRemoval:
 def whole_workload(workload: Workload) -> BudgetedRemoval:
     """Returns the removal of all pods of a workload."""
     return BudgetedRemoval(workload, placed_pods(workload))
-
-
-def budget_statuses(
-    budgets: ConfiguredBudgets, workloads: Iterable[Workload]
-) -> tuple[BudgetStatus, ...]:
-    """Returns the status of every budget by name; no workload is read if there is no budget."""
-    if not budgets:
-        return ()
-    known = [workload for workload in workloads if _is_expected(workload)]
-    return tuple(_status(budget, known) for _, budget in sorted(budgets.items()))
 
 
 def violated_budgets(
@@ -107,69 +58,6 @@ def violated_budgets(
 def is_strict(statuses: Sequence[BudgetStatus], budgets: Sequence[str]) -> bool:
     """Whether one of these budgets is Strict, which excludes discretionary victims (C7)."""
     return any(s.key in budgets and s.spec.enforcement == "Strict" for s in statuses)
-
-
-def _is_expected(workload: Workload) -> bool:
-    return has_quota_reservation(workload) or _was_evicted(workload)
-
-
-def _was_evicted(workload: Workload) -> bool:
-    return (
-        workload.finished_at is None
-        and workload.terminating_at is None
-        and workload.cancelling_at is None
-        and workload.spec.active
-        and is_condition_true(workload, "Evicted")
-        and condition(workload, "Admitted") is not None
-    )
-
-
-def _is_healthy(workload: Workload) -> bool:
-    return has_quota_reservation(workload) and workload.eviction is None
-
-
-def _status(budget: Configured[DisruptionBudgetSpec], known: Sequence[Workload]) -> BudgetStatus:
-    spec = budget.spec
-    watched = [
-        workload
-        for workload in known
-        if workload.namespace == budget.namespace
-        and matches_selector(workload.labels, spec.selector)
-    ]
-    expected = sum(_units(spec, workload) for workload in watched)
-    healthy = sum(
-        _units(spec, workload) - _going(spec, workload)
-        for workload in watched
-        if _is_healthy(workload)
-    )
-    if spec.min_available is not None:
-        must_stay = spec.min_available
-    else:
-        must_stay = max(0, expected - (spec.max_unavailable or 0))
-    return BudgetStatus(
-        name=budget.name,
-        namespace=budget.namespace,
-        spec=spec,
-        expected=expected,
-        healthy=healthy,
-        allowed=max(0, healthy - must_stay),
-        disrupted=tuple(sorted(found.key for found in watched if not _is_healthy(found))),
-    )
-
-
-def _units(spec: DisruptionBudgetSpec, workload: Workload) -> int:
-    if spec.unit == "Workload":
-        return 1
-    if workload.admission is not None:
-        return placed_pods(workload)
-    return sum(pod_set.count for pod_set in workload.spec.pod_sets)
-
-
-def _going(spec: DisruptionBudgetSpec, workload: Workload) -> int:
-    """The pods being evicted of a workload that keeps running."""
-    if spec.unit == "Workload":
-        return 0
-    return sum(evicting_pods(workload.pod_evictions).values())
 
 
 def _cost(spec: DisruptionBudgetSpec, removal: BudgetedRemoval) -> int:

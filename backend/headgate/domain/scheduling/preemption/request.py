@@ -16,7 +16,11 @@ from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message
 from headgate.domain.values.quantities import FlavorResource, add_to
-from headgate.domain.workloads.pods.eviction_units import EvictionUnit, combined_unit
+from headgate.domain.workloads.pods.eviction_units import (
+    EvictionUnit,
+    combined_unit,
+    placed_pods,
+)
 from headgate.domain.workloads.state import Workload
 
 Item = TypeVar("Item")
@@ -39,12 +43,6 @@ PREEMPTION_REASONS: dict[PreemptionScope, PreemptionReason] = {
 }
 RECLAIM_SCOPES: tuple[PreemptionScope, ...] = ("Guarantee", "NoBorrow")
 """Scopes that return nominal quota to its ClusterQueue, at any victim priority (§6.8)."""
-
-
-def placed_pods(workload: Workload) -> int:
-    """Returns the number of pods that the workload's admission assigns."""
-    admission = workload.admission
-    return sum(given.count for given in admission.pod_set_assignments) if admission else 0
 
 
 def no_minimum_runtime(workload: Workload) -> Message | None:  # noqa: ARG001 - as the others

@@ -32,7 +32,7 @@ from headgate.domain.scheduling.preemption.capacity_view import (
     preemption_domains,
     units_of,
 )
-from headgate.domain.scheduling.preemption.disruption_budgets import Budgets, budget_statuses
+from headgate.domain.scheduling.preemption.disruption_budgets import Budgets
 from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims, SearchRules
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest, Victim
 from headgate.domain.scheduling.preemption.victim_plan import (
@@ -100,7 +100,7 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
         fair = partition.config.configuration.fair_sharing
         return SearchRules(
             fair.preemption_strategies if fair else (),
-            Budgets(budget_statuses(partition.config.disruption_budgets, self.workloads.values())),
+            Budgets(partition.budgets.statuses()),
             partition.eviction_graph,
             Epoch(self.workloads, partition.epoch_of(self.node.removeprefix("clusterqueue/"))),
         )

@@ -22,7 +22,6 @@ from headgate.domain.scheduling.evaluation.evaluation_summary import explain_eva
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.preemption.disruption_budgets import (
-    budget_statuses,
     by_protection,
     removal_of,
     violated_budgets,
@@ -197,8 +196,7 @@ def _commit_round(
 def _victims(cycle: CycleContext, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]:
     """The victims with the budgets that each violates, the most protected first (trap P11)."""
     victims = tuple(chosen)
-    state = cycle.cluster_state
-    standings = budget_statuses(state.config.disruption_budgets, state.workloads.values())
+    standings = cycle.partition.budgets.statuses()
     ranked = by_protection(victims)
     broken = violated_budgets(standings, [removal_of(victim.candidate) for victim in ranked])
     by_key = {v.workload.key: names for v, names in zip(ranked, broken, strict=True)}

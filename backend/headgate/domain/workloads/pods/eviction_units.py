@@ -320,3 +320,9 @@ def _usage(given: PodSetAssignment, count: int) -> Requests:
     return {
         resource: amount // given.count * count for resource, amount in given.resource_usage.items()
     }
+
+
+def placed_pods(workload: Workload) -> int:
+    """Returns the number of pods that the workload's admission assigns."""
+    admission = workload.admission
+    return sum(given.count for given in admission.pod_set_assignments) if admission else 0
