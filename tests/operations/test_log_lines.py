@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from headgate.adapters.system.log_lines_and_version import MAX_LINE_CHARACTERS
+
 PROGRAM = """
 import structlog
 from headgate.adapters.system.log_lines_and_version import configure_log_lines
@@ -18,6 +20,7 @@ try:
     raise ValueError("broken " + "y" * 9000)
 except ValueError:
     log.exception("failed", partition="all", body=b"bytes")
+log.info("long", **{{f"field-{{n}}": chr(9731) * 900 for n in range(20)}}, keys=list(range(9000)))
 """
 
 
@@ -28,7 +31,7 @@ def lines(form: str) -> list[str]:
 
 
 def test_json_lines_are_objects_with_their_fields() -> None:
-    decided, failed = (json.loads(line) for line in lines("json"))
+    decided, failed, long = (json.loads(line) for line in lines("json"))
     fields: dict[str, Any] = {"request": "r-1", "position": 7, "partition": "all"}
     assert fields.items() <= decided.items()
     assert (decided["event"], decided["level"]) == ("decided", "info")
@@ -36,6 +39,8 @@ def test_json_lines_are_objects_with_their_fields() -> None:
     assert decided["reason"].endswith("(5,000 characters)")
     assert (failed["event"], failed["level"], failed["partition"]) == ("failed", "error", "all")
     assert "ValueError" in failed["exception"] or failed["exception"].endswith("y")
+    assert (long["event"], set(long["field-19"])) == ("long", {chr(9731)})
+    assert len(json.dumps(long)) <= MAX_LINE_CHARACTERS
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -72,9 +72,9 @@ def configure_log_lines(level: str, form: LogFormat = "text") -> None:
 
 def _rendering(form: LogFormat) -> list[Processor]:
     if form == "json":
-        # The traceback may be longer than other fields; the object must not be cut in the middle.
+        # The traceback may be longer than other fields.
         traceback = structlog.processors.format_exc_info
-        return [_shortened, traceback, _shortened_traceback, structlog.processors.JSONRenderer()]
+        return [_shortened, traceback, _shortened_traceback, _whole_object]
     plain = structlog.dev.plain_traceback
     return [_shortened, structlog.dev.ConsoleRenderer(colors=False, exception_formatter=plain)]
 
@@ -83,6 +83,26 @@ def _shortened_traceback(_logger: object, _method: str, line: EventDict) -> Even
     if "exception" in line:
         line["exception"] = str(line["exception"])[-MAX_TRACEBACK_CHARACTERS:]
     return line
+
+
+_as_json = structlog.processors.JSONRenderer()
+
+
+def _whole_object(logger: object, method: str, line: EventDict) -> str | bytes:
+    """An object within the limit of a line, as a part of one could not be parsed.
+
+    Escaped characters and values that are no text count too, so that shorter fields may be needed.
+    """
+    rendered = _as_json(logger, method, line)
+    most = MAX_TRACEBACK_CHARACTERS
+    while len(rendered) > MAX_LINE_CHARACTERS and most > 0:
+        most //= 2
+        rendered = _as_json(logger, method, {name: _cut(line[name], most) for name in line})
+    return rendered
+
+
+def _cut(value: object, most: int) -> object:
+    return value if isinstance(value, int | float | None) else str(value)[:most]
 
 
 FOLDING = ("domain", "event_log")
