@@ -47,7 +47,7 @@ from headgate.application.backtest_runs import BacktestRunner
 from headgate.application.historical_states import HistoricalReads, HistoricalStates
 from headgate.application.live_state import LiveState
 from headgate.application.maintenance import MaintenanceSchedule, MaintenanceTask
-from headgate.application.pod_log_store import LogStore, remove_old_logs
+from headgate.application.pod_log_store import GIBIBYTE, LogStore, remove_old_logs
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.run_partition import Budget, Scheduler
 from headgate.application.scheduling_cycles import CycleRecord
@@ -74,7 +74,6 @@ __all__ = [
 ]
 
 OBJECT_STORAGE = "s3://"
-GIBIBYTE = 1_073_741_824
 WORKER_PREFIX = "headgate-worker"
 """The prefix of the names of workers' database connections."""
 

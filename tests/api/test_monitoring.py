@@ -6,9 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
+from litestar import Litestar
+from litestar.testing import TestClient
 
+from headgate.api.bounded_application import BoundedApplication
+from headgate.application.commands.executor_commands import LeaseKeeper
 from headgate.application.metrics_exposition import DETECTORS
 from tests.api.callers import (
     Api,
@@ -19,6 +24,7 @@ from tests.api.callers import (
     open_queue,
     workload,
 )
+from tests.api.test_executor_protocol import an_executor
 from tests.operations.alert_rules import firing, recorded
 
 HERE = "/v1/namespaces/team-a/workloads"
@@ -51,9 +57,28 @@ def start_checked(admin: Api, schedule: Callable[[], int]) -> None:
     assert admin.post(f"{HERE}/asks/pods-ready", ready).status_code == 200
 
 
+async def ask(app: Litestar, path: str, headers: dict[str, str]) -> int:
+    """The status of a request as the served application answers and counts it."""
+    served = BoundedApplication(app, 10, app.state.services.request_durations)
+    transport = httpx.ASGITransport(served)
+    async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as asking:
+        return (await asking.get(path, headers=headers)).status_code
+
+
+def serve(admin: Api, client: TestClient[Litestar]) -> None:
+    """An executor is connected, and three requests are answered, one of them without a route."""
+    assert admin.post("/v1/executors", an_executor("rack")).status_code == 201
+    body = {"version": "1", "capabilities": ["command"]}
+    assert admin.post("/v1/executors/rack/claim", body).status_code == 200
+    client.blocking_portal.call(LeaseKeeper(client.app.state.services).end_leases)
+    for path, status in (("/v1/queues", 200), ("/v1/executors/rack", 200), ("/v1/x/y", 404)):
+        assert client.blocking_portal.call(ask, client.app, path, admin.headers) == status
+
+
 @pytest.fixture(scope="module")
-def figures(admin: Api, schedule: Callable[[], int]) -> str:
+def figures(admin: Api, client: TestClient[Litestar], schedule: Callable[[], int]) -> str:
     """What Prometheus would read after an eviction, an end, and a start with a check."""
+    serve(admin, client)
     own = {"withinClusterQueue": "LowerPriority"}
     admin.post("/v1/resourceflavors", flavor())
     admin.post("/v1/clusterqueues", cluster_queue("cq", cpu="2", preemption=own))
@@ -76,6 +101,29 @@ def test_every_figure_that_is_asked_for_is_there(figures: str) -> None:
     assert len(wanted) > 15
     told = set(re.findall(r"^([a-z_]+)[ {]", figures, re.MULTILINE))
     assert sorted(wanted - told) == []
+
+
+def test_requests_are_counted_by_route_and_never_by_what_clients_make_up(figures: str) -> None:
+    asked = re.findall(
+        r'^headgate_requests_total{method="(\w+)",route="(\S+)",status="(\d+)"} 1.0$',
+        figures,
+        re.MULTILINE,
+    )
+    assert sorted(asked) == [
+        ("GET", "/v1/executors/{name}", "200"), ("GET", "/v1/queues", "200"),
+        ("unknown", "unknown", "404"),
+    ]  # fmt: skip
+    assert 'headgate_request_duration_seconds_count{method="GET",route="/v1/queues"} 1.0' in figures
+    assert "headgate_requests_in_progress 0.0" in figures
+
+
+def test_executors_and_pod_logs_have_figures(figures: str) -> None:
+    assert 'headgate_executor_connected{executor="rack"} 1.0' in figures
+    assert 'headgate_executor_running_pods{executor="rack"} 0.0' in figures
+    assert re.search(
+        r'^headgate_executor_last_seen_time_seconds{executor="rack"} 1\.', figures, re.MULTILINE
+    )
+    assert "headgate_pod_log_bytes 0.0" in figures
 
 
 def test_the_time_of_every_run_that_decided_is_reported(figures: str) -> None:

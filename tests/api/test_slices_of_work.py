@@ -28,6 +28,7 @@ from headgate.application.cooperative import (
     stop_if_cancelled,
 )
 from headgate.application.live_state import LiveReader, LiveState, recover_from_rewind
+from headgate.application.metrics_durations import RequestDurations
 from tests.contracts.adapters import in_memory
 from tests.contracts.events import event, unit
 
@@ -303,7 +304,7 @@ def test_health_checks_come_between_many_requests_that_begin_at_once() -> None:
         begun.append(scope["path"])
 
     async def scenario() -> None:
-        bounded = BoundedApplication(application, max_requests=1_000)
+        bounded = BoundedApplication(application, 1_000, RequestDurations())
 
         def ask(path: str) -> asyncio.Task[None]:
             scope = {"type": "http", "path": path, "method": "GET", "headers": []}

@@ -1,9 +1,12 @@
 """Evaluates alert rules on recorded series: the part of PromQL that `deploy/alerts.yaml` needs.
 
-Selectors with `=` matchers, `time()`, `absent`, aggregations with `by`, differences, comparisons
-with a number, and `for`. Whatever else a rule says is refused, so that none is judged by half.
+Selectors with `=` matchers, `time()`, `absent`, `rate`, aggregations with `by`, a difference from a
+number, ratios of series with equal labels, comparisons with a number, and `for`. Whatever else a
+rule says is refused, so that none is judged by half.
 """
 
+import itertools
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +19,7 @@ Series: TypeAlias = dict[tuple[str, Labels], list[float | None]]
 
 NAME = "__name__"
 TOKEN = re.compile(
-    r"\s*([A-Za-z_:][A-Za-z0-9_:]*|\d+(?:\.\d+)?|>=|<=|==|!=|[-+{}(),=<>]|\"[^\"]*\")"
+    r"\s*([A-Za-z_:][A-Za-z0-9_:]*|\d+(?:\.\d+)?|>=|<=|==|!=|[-+/{}(),=<>\[\]]|\"[^\"]*\")"
 )
 SERIES = re.compile(r"([A-Za-z_:][A-Za-z0-9_:]*)(?:\{(.*)\})?$")
 LABEL = re.compile(r'([A-Za-z_]\w*)="([^"]*)"')
@@ -30,7 +33,7 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 
 
 def recorded(inputs: list[dict[str, str]]) -> Series:
-    """Series with a sample a minute, as promtool writes them: `0x3 1x5 _x2`."""
+    """Series with a sample a minute, as promtool writes them: `0x3 1x5 _x2 0+60x5`."""
     found: Series = {}
     for each in inputs:
         match = SERIES.match(each["series"])
@@ -38,10 +41,14 @@ def recorded(inputs: list[dict[str, str]]) -> Series:
         values: list[float | None] = []
         for part in each["values"].split():
             value, _, times = part.partition("x")
+            first, _, step = value.partition("+")
             if value == "_":
                 values += [None] * int(times or 1)
             else:
-                values += [float(value)] * (int(times or 0) + 1)
+                values += [
+                    float(first) + float(step or 0) * number
+                    for number in range(int(times or 0) + 1)
+                ]
         found[match[1], frozenset(LABEL.findall(match[2] or ""))] = values
     return found
 
@@ -80,14 +87,31 @@ class Expression:
         return {labels: value for labels, value in left.items() if holds(value, right)}
 
     def _difference(self) -> Value:
-        found = self._operand()
+        found = self._ratio()
         while self._peek() == "-":
             self._take()
-            right = self._operand()
+            right = self._ratio()
             assert isinstance(found, float), "a vector is subtracted from a number"
             assert isinstance(right, dict), "a vector is subtracted from a number"
             number = found
             found = {_unnamed(labels): number - value for labels, value in right.items()}
+        return found
+
+    def _ratio(self) -> Value:
+        """Series without an equal on the other side have no result, as in PromQL."""
+        found = self._operand()
+        while self._peek() == "/":
+            self._take()
+            left, right = found, self._operand()
+            assert isinstance(left, dict), "only vectors are divided"
+            assert isinstance(right, dict), "they are divided by vectors"
+            dividends = {_unnamed(labels): value for labels, value in left.items()}
+            divisors = {_unnamed(labels): value for labels, value in right.items()}
+            found = {
+                labels: _quotient(value, divisors[labels])
+                for labels, value in dividends.items()
+                if labels in divisors
+            }
         return found
 
     def _operand(self) -> Value:
@@ -101,6 +125,8 @@ class Expression:
         if token == "absent":
             inner = self._in_parentheses()
             return {} if inner else {frozenset(): 1.0}
+        if token == "rate":
+            return self._rate()
         if token in AGGREGATIONS:
             return self._aggregation(AGGREGATIONS[token])
         assert token.isidentifier(), f"{token} is no selector"
@@ -129,7 +155,40 @@ class Expression:
             groups.setdefault(group, []).append(value)
         return {group: float(aggregate(values)) for group, values in groups.items()}
 
+    def _rate(self) -> Vector:
+        """The rise a second between the first and the last sample of a range, resets counted in.
+
+        Prometheus extrapolates to the ends of the range, which its rules do not depend on.
+        """
+        self._take("(")
+        name = self._take()
+        wanted = self._matchers()
+        self._take("[")
+        minutes = minutes_of(self._take() + self._take())
+        self._take("]")
+        self._take(")")
+        found: Vector = {}
+        for (of_name, labels), values in self._series.items():
+            window = values[max(0, self._minute - minutes) : self._minute + 1]
+            samples = [(at, each) for at, each in enumerate(window) if each is not None]
+            if of_name == name and wanted.items() <= dict(labels).items() and len(samples) > 1:
+                pairs = itertools.pairwise(value for _, value in samples)
+                rise = sum(after - before if after >= before else after for before, after in pairs)
+                found[labels] = rise / (60.0 * (samples[-1][0] - samples[0][0]))
+        return found
+
     def _selector(self, name: str) -> Vector:
+        wanted = self._matchers()
+        found: Vector = {}
+        for (of_name, labels), values in self._series.items():
+            if of_name == name and wanted.items() <= dict(labels).items():
+                window = values[max(0, self._minute - STALE_MINUTES + 1) : self._minute + 1]
+                latest = next((each for each in reversed(window) if each is not None), None)
+                if latest is not None:
+                    found[labels | {(NAME, name)}] = latest
+        return found
+
+    def _matchers(self) -> dict[str, str]:
         wanted: dict[str, str] = {}
         if self._peek() == "{":
             self._take()
@@ -140,18 +199,17 @@ class Expression:
                 if self._peek() == ",":
                     self._take()
             self._take("}")
-        found: Vector = {}
-        for (of_name, labels), values in self._series.items():
-            if of_name == name and wanted.items() <= dict(labels).items():
-                window = values[max(0, self._minute - STALE_MINUTES + 1) : self._minute + 1]
-                latest = next((each for each in reversed(window) if each is not None), None)
-                if latest is not None:
-                    found[labels | {(NAME, name)}] = latest
-        return found
+        return wanted
 
 
 def _unnamed(labels: Labels) -> Labels:
     return frozenset(each for each in labels if each[0] != NAME)
+
+
+def _quotient(dividend: float, divisor: float) -> float:
+    if divisor == 0:
+        return math.nan if dividend == 0 else math.inf
+    return dividend / divisor
 
 
 def firing(rule: Mapping[str, Any], series: Series, minute: int) -> list[dict[str, str]]:

@@ -3,7 +3,7 @@
 from prometheus_client import generate_latest
 
 from headgate.adapters.memory.stores import MemoryCycleStore
-from headgate.application.metrics_cycles import MAX_RECORD_DELAY, CycleDurations
+from headgate.application.metrics_durations import MAX_RECORD_DELAY, CycleDurations
 from headgate.application.scheduling_cycles import CycleOutcome, CycleRecord
 
 FIGURE = "kueue_admission_attempt_duration_seconds"

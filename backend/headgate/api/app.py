@@ -86,8 +86,8 @@ from headgate.application.executor_stores import RendezvousPorts
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state import LiveReader, recover_from_rewind
 from headgate.application.metrics_counters import EventCounters
-from headgate.application.metrics_cycles import CycleDurations
-from headgate.application.pod_log_store import MEBIBYTE
+from headgate.application.metrics_durations import CycleDurations
+from headgate.application.pod_log_store import GIBIBYTE, MEBIBYTE, LogStoreSize
 from headgate.application.ports import AppendUnit, Nudges, Unavailable
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.queries.views import did_you_mean
@@ -366,6 +366,9 @@ def application_services(platform: Platform) -> ApplicationServices:
         traces=traces,
         request_limits=RequestLimits(read_limits(platform.settings.request_limits)),
         pod_logs=platform.pod_logs,
+        pod_log_size=LogStoreSize(
+            platform.pod_logs, platform.settings.pod_logs_gibibytes * GIBIBYTE
+        ),
         uploads=platform.uploads,
         max_upload_bytes=platform.settings.upload_mebibytes * MEBIBYTE,
         readiness=ReadinessWatch(platform.event_log_for_probes, platform.probe, commits),

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import msgspec
@@ -12,6 +12,8 @@ from litestar.exceptions import HTTPException
 from headgate.api.app import create_app
 from headgate.api.bodies import Problem
 from headgate.api.problems import MEDIA_TYPE, RETRY
+from headgate.application.application_services import ApplicationServices
+from headgate.application.metrics_durations import RequestDurations
 from headgate.settings import from_environment
 
 BODY_SECONDS = 60.0
@@ -27,7 +29,7 @@ ALWAYS_ANSWERED = ("/healthz", "/readyz")
 BEGUN_AT_ONCE = 4
 """Requests that begin in one turn of the event loop, so that health checks come between many."""
 
-Scope = dict[str, Any]
+Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
@@ -38,12 +40,13 @@ class BoundedApplication:
 
     One more is answered with 503 and Retry-After, except for health checks. A body that comes too
     slowly ends its request with 408. An answer without a read of the whole body closes the
-    connection and announces it, so that no client reuses it.
+    connection and announces it, so that no client reuses it. `durations` counts the answers.
     """
 
-    def __init__(self, app: Application, max_requests: int) -> None:
+    def __init__(self, app: Application, max_requests: int, durations: RequestDurations) -> None:
         self._app = app
         self._max_requests = max_requests
+        self._durations = durations
         self._in_progress = 0
         self._begins = asyncio.Semaphore(BEGUN_AT_ONCE)
 
@@ -53,16 +56,31 @@ class BoundedApplication:
             await self._app(scope, receive, send)
             return
         body = _Body(scope, receive)
+        answer = body.closing_unless_read(self._counting(scope, send))
         if self._in_progress >= self._max_requests:
-            await _refuse(scope["path"], body.closing_unless_read(send))
+            await _refuse(scope["path"], answer)
             return
         self._in_progress += 1
+        self._durations.in_progress.inc()
         try:
             async with self._begins:
                 await asyncio.sleep(0)
-            await self._app(scope, body.receive, body.closing_unless_read(send))
+            await self._app(scope, body.receive, answer)
         finally:
             self._in_progress -= 1
+            self._durations.in_progress.dec()
+
+    def _counting(self, scope: Scope, send: Send) -> Send:
+        """Sends as `send` does, and counts the answer when it begins."""
+        began = time.monotonic()
+
+        async def counted(message: Any) -> None:  # noqa: ANN401 - messages of ASGI
+            if message["type"] == "http.response.start":
+                seconds, route = time.monotonic() - began, scope.get("path_template")
+                self._durations.count(scope["method"], route, message["status"], seconds)
+            await send(message)
+
+        return counted
 
 
 def _body_seconds(path: str) -> float:
@@ -136,4 +154,6 @@ def create_bounded_app() -> BoundedApplication:
     """The application as the environment says, with its limits; what Granian calls."""
     # Threads that compute would keep the event loop waiting five times as long by default.
     sys.setswitchinterval(SWITCH_SECONDS)
-    return BoundedApplication(create_app(), from_environment().max_requests)
+    app = create_app()
+    services: ApplicationServices = app.state["services"]
+    return BoundedApplication(app, from_environment().max_requests, services.request_durations)

@@ -19,8 +19,8 @@ from headgate.application.historical_ports import FixedClock, FixedReader
 from headgate.application.historical_states import CapacitySamples, HistoricalReads
 from headgate.application.live_state import LiveReader
 from headgate.application.metrics_counters import EventCounters
-from headgate.application.metrics_cycles import CycleDurations
-from headgate.application.pod_log_store import LogStore
+from headgate.application.metrics_durations import CycleDurations, RequestDurations
+from headgate.application.pod_log_store import LogStore, LogStoreSize
 from headgate.application.ports import EventLog, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
@@ -132,11 +132,13 @@ class ApplicationServices:
     version: str
     started_at: float
     pod_logs: LogStore
+    pod_log_size: LogStoreSize
     uploads: UploadStore
     max_upload_bytes: int
     readiness: ReadinessWatch
     request_limits: RequestLimits
     traces: Traces | None = None
+    request_durations: RequestDurations = field(default_factory=RequestDurations)
     known_leases: dict[str, Lease] = field(default_factory=dict)
     capacity_samples: CapacitySamples = field(default_factory=CapacitySamples)
     reading: BoundedExecutor = field(

@@ -9,9 +9,11 @@ from prometheus_client import Metric, generate_latest
 from headgate.application.access.redaction import NamespaceScope, cluster_queues_of
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
+from headgate.application.executor_stores import Lease
 from headgate.application.metrics_counters import EventCounters, Labels, Samples, gauge
-from headgate.application.metrics_cycles import CycleDurations
+from headgate.application.metrics_durations import CycleDurations, RequestDurations
 from headgate.application.metrics_gauges import NO_WORKLOADS, queue_gauges, read_gauges
+from headgate.application.pod_log_store import LogStoreSize
 from headgate.application.queries.attention import (
     find_attention,
     process_alerts,
@@ -20,8 +22,10 @@ from headgate.application.queries.attention import (
 from headgate.application.queries.detectors import detect_problems, drifted_followers
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.executor_nodes import is_connected
 from headgate.domain.kinds.metric_labels import MetricLabelKind, labels_from
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 DETECTORS = (
     "Starvation",
@@ -145,7 +149,11 @@ async def exposition(services: ApplicationServices, scope: NamespaceScope = None
     await asyncio.to_thread(services.cycle_durations.read, services.cycles)
     queues = await services.reader.while_still(read_gauges(services.reader.cluster_state))
     gauges = Gauges((*queues, *await _process_gauges(services)))
-    registries = services.event_counters.registry, services.cycle_durations.registry
+    registries = (
+        services.event_counters.registry,
+        services.cycle_durations.registry,
+        services.request_durations.registry,
+    )
     collectors: tuple[Any, ...] = (gauges, *registries)
     if scope is not None:
         reached = cluster_queues_of(services.reader.cluster_state.config, scope)
@@ -165,8 +173,17 @@ PROCESS_GAUGES: dict[str, tuple[str, Labels]] = {
     "stream_watchers": ("Open event streams", ()),
     "findings": ("Findings of detectors and other alerts, by kind", ("kind",)),
     "quarantined_objects": ("Quarantined objects", ()),
+    "executor_connected": ("1 while the executor is heard of, else 0", ("executor",)),
+    "executor_last_seen_time_seconds": (
+        "When the executor was last heard of, in seconds since 1970",
+        ("executor",),
+    ),
+    "executor_running_pods": ("Pods that the executor says it runs", ("executor",)),
+    "executor_orphaned_pods": ("Orphaned pods without a decision", ("executor",)),
+    "pod_log_bytes": ("What all pod logs take, at a look at most five minutes ago", ()),
+    "pod_log_limit_bytes": ("What all pod logs may take; +Inf: no limit", ()),
 }
-"""Text and labels of the gauges `headgate_<name>`: the log and this process."""
+"""Text and labels of the gauges `headgate_<name>`: the log, executors, pod logs, this process."""
 
 
 class MetricDescription(NamedTuple):
@@ -183,7 +200,8 @@ def described_metrics() -> Iterator[MetricDescription]:
     process = (gauge(f"headgate_{name}", *told, ()) for name, told in PROCESS_GAUGES.items())
     for family in (*process, *queue_gauges(ClusterState(), NO_WORKLOADS)):
         yield _described(family, family)
-    for registry in (EventCounters().registry, CycleDurations().registry):
+    for counted in (EventCounters(), CycleDurations(), RequestDurations()):
+        registry = counted.registry
         for collector in registry._collector_to_names:  # noqa: SLF001 - collected, it has no labels
             yield from (_described(family, collector) for family in collector.collect())
 
@@ -197,7 +215,7 @@ def _described(family: Metric, labelled: object) -> MetricDescription:
 
 
 async def _process_gauges(services: ApplicationServices) -> list[Metric]:
-    """The gauges of the log and of this process."""
+    """The gauges of the log, of executors, of pod logs and of this process."""
     rows = await asyncio.to_thread(services.partitions.rows)
     positions = await asyncio.to_thread(services.followers.positions)
     head = await asyncio.to_thread(services.log.head)
@@ -213,11 +231,39 @@ async def _process_gauges(services: ApplicationServices) -> list[Metric]:
         "stream_watchers": [((), services.hub.watchers)],
         "findings": await services.reader.while_still(_findings(services, positions)),
         "quarantined_objects": [((), len(cluster_state.quarantined))],
+        **_executors(cluster_state.config, services.known_leases),
+        **await asyncio.to_thread(_pod_logs, services.pod_log_size),
     }
     return [
         gauge(f"headgate_{name}", text, labels, samples[name])
         for name, (text, labels) in PROCESS_GAUGES.items()
     ]
+
+
+def _executors(config: ObjectSet, leases: Mapping[str, Lease]) -> dict[str, Samples]:
+    """The gauges of executors; those that were never connected have no time."""
+    executors = sorted(config.executors.items())
+    known = [(name, leases[name]) for name, _ in executors if name in leases]
+    return {
+        "executor_connected": [((name,), float(is_connected(each))) for name, each in executors],
+        "executor_last_seen_time_seconds": [
+            ((name,), lease.renewed_at / MICROSECONDS_PER_SECOND) for name, lease in known
+        ],
+        "executor_running_pods": [((name,), lease.running_pods) for name, lease in known],
+        "executor_orphaned_pods": [
+            ((name,), sum(orphan.decision is None for orphan in each.spec.orphans))
+            for name, each in executors
+        ],
+    }
+
+
+def _pod_logs(size: LogStoreSize) -> dict[str, Samples]:
+    """The gauges of pod logs; without bytes where the store cannot be read."""
+    kept = size.kept_bytes()
+    return {
+        "pod_log_bytes": [] if kept is None else [((), kept)],
+        "pod_log_limit_bytes": [((), size.max_bytes or float("inf"))],
+    }
 
 
 def _findings(

@@ -14,7 +14,7 @@ from headgate.application.metrics_counters import (
     gauge,
     local_queue_labels,
 )
-from headgate.application.metrics_cycles import round_gauges
+from headgate.application.metrics_durations import round_gauges
 from headgate.application.queries.queue_status import (
     counts_of,
     pending_groups,

@@ -3,13 +3,14 @@
 Removed are runs that ended long ago, and the oldest where all take too much.
 """
 
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from typing import Literal, Protocol
 
 import msgspec
 import structlog
 
-from headgate.application.ports import Loaded
+from headgate.application.ports import Loaded, Unavailable
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.executor import ExecutorSpec, LogRetention
 from headgate.domain.recorded_event import stream_of, workload_stream
@@ -19,6 +20,7 @@ from headgate.domain.workloads.state import Workload
 LogStream = Literal["stdout", "stderr"]
 LOG_STREAMS: tuple[LogStream, ...] = ("stdout", "stderr")
 MEBIBYTE = 1_048_576
+GIBIBYTE = 1_073_741_824
 
 
 class LogRun(msgspec.Struct, frozen=True, kw_only=True, order=True):
@@ -127,6 +129,37 @@ class Loads(Protocol):
     def load(self, streams: list[str]) -> list[Loaded]:
         """Returns the objects of these streams, in their order."""
         ...
+
+
+SECONDS_BETWEEN_SIZES = 300.0
+"""Reading the size lists every run, which takes a store of objects many requests."""
+
+
+class LogStoreSize:
+    """What all pod logs take, read from the store every few minutes; blocking.
+
+    `max_bytes` is the limit of the store, 0 for none.
+    """
+
+    def __init__(
+        self, store: LogStore, max_bytes: int, elapsed: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.max_bytes = max_bytes
+        self._store = store
+        self._elapsed = elapsed
+        self._looked_at = float("-inf")
+        self._kept_bytes: int | None = None
+
+    def kept_bytes(self) -> int | None:
+        """Returns the bytes at the last look, None where the store could not be read."""
+        now = self._elapsed()
+        if now - self._looked_at >= SECONDS_BETWEEN_SIZES:
+            self._looked_at = now
+            try:
+                self._kept_bytes = sum(each.kept_bytes for each in self._store.stored())
+            except Unavailable:
+                self._kept_bytes = None
+        return self._kept_bytes
 
 
 def remove_old_logs(store: LogStore, models: Loads, at: Instant, *, max_bytes: int) -> int:

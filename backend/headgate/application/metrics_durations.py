@@ -1,9 +1,9 @@
-"""Durations of runs of cycles since the process began, and the age of preemption rounds."""
+"""Durations since the process began: of runs of cycles, of requests, of preemption rounds."""
 
 from collections.abc import Iterator
 from threading import Lock
 
-from prometheus_client import CollectorRegistry, Histogram, Metric
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
 
 from headgate.application.metrics_counters import CLUSTER_QUEUE_LABELS, gauge
 from headgate.application.scheduling_cycles import CycleStore, CycleTiming
@@ -69,6 +69,45 @@ class CycleDurations:
     def _go_on(self, newest: Instant, *, late: int) -> None:
         self._since = max(self._since or 0, newest - late)
         self._seen = {one: at for one, at in self._seen.items() if at >= self._since}
+
+
+REQUEST_BUCKETS_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 10)
+UNKNOWN = "unknown"
+"""The route and method of requests that no route takes; their own names are the client's choice."""
+
+
+class RequestDurations:
+    """Requests that this process answered, by route, each until its answer began.
+
+    So a stream counts with the time to its first byte. Health checks do not count.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.in_progress = Gauge(
+            "headgate_requests_in_progress",
+            "Requests and streams that this process serves now",
+            registry=self.registry,
+        )
+        self._requests = Counter(
+            "headgate_requests",
+            "Requests answered since the process began",
+            ("method", "route", "status"),
+            registry=self.registry,
+        )
+        self._durations = Histogram(
+            "headgate_request_duration_seconds",
+            "From the begin of a request to the begin of its answer",
+            ("method", "route"),
+            buckets=REQUEST_BUCKETS_SECONDS,
+            registry=self.registry,
+        )
+
+    def count(self, method: str, route: str | None, status: int, seconds: float) -> None:
+        """Count one answer; `route` is the template of its path, None where no route took it."""
+        labels = (UNKNOWN, UNKNOWN) if route is None else (method, route)
+        self._requests.labels(*labels, str(status)).inc()
+        self._durations.labels(*labels).observe(seconds)
 
 
 def round_gauges(cluster_state: ClusterState) -> Iterator[Metric]:
