@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.decider import Decider
 from headgate.domain.kinds.object_commands import Kind
-from headgate.domain.rejection import Rejection
+from headgate.domain.rejection import Decider, Rejection
 from headgate.domain.values.instants import Instant
 from tests.builders.instants import T0
 

@@ -1,15 +1,36 @@
-"""Rejections: a rule forbids a command. Violations name fields by JSON pointer (RFC 6901).
+"""The shape of every aggregate, and rejections, by which a rule forbids a command.
 
-Codes and arguments are rendered by `messages`. Pointers lead into objects as their callers wrote
-them; most objects have the same places, so what was put together once is kept.
+Violations name fields by JSON pointer (RFC 6901). Codes and arguments are rendered by `messages`.
+Pointers lead into objects as their callers wrote them; most objects have the same places, so what
+was put together once is kept.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 import msgspec
 
+from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Argument, Message
+
+Command = TypeVar("Command")
+State = TypeVar("State")
+Event = TypeVar("Event")
+
+
+@dataclass(frozen=True, slots=True)
+class Decider(Generic[Command, State, Event]):
+    """`decide` answers a command with events or raises a `Rejection`; `evolve` never refuses.
+
+    Both take the instant of the decision as their last argument; an event is always folded with
+    the instant it was decided at, which the log keeps beside it.
+    """
+
+    initial_state: State
+    decide: Callable[[State, Command, Instant], tuple[Event, ...]]
+    evolve: Callable[[State, Event, Instant], State]
 
 
 @lru_cache(maxsize=16_384)

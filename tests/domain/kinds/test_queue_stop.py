@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.decider import Decider
 from headgate.domain.kinds.cluster_queue import (
     CLUSTER_QUEUE,
     ClusterQueueChanged,
@@ -15,7 +14,7 @@ from headgate.domain.kinds.cluster_queue import (
 from headgate.domain.kinds.local_queue import LOCAL_QUEUE
 from headgate.domain.kinds.object_commands import Change, Create
 from headgate.domain.kinds.queue_stop import ResumeQueue, Stop, StopQueue
-from headgate.domain.rejection import InvalidObject, NotFound
+from headgate.domain.rejection import Decider, InvalidObject, NotFound
 from tests.builders.instants import T0, after
 from tests.builders.queues import a_cluster_queue, a_cluster_queue_spec, a_local_queue
 from tests.builders.scenario import Scenario, pointers

@@ -9,8 +9,8 @@ from typing import assert_never
 import msgspec
 from msgspec.structs import asdict
 
-from headgate.domain.decider import Decider
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.rejection import Decider
 from headgate.domain.rounds.state import (
     InvalidatedBy,
     PlacementInvalidated,

@@ -5,7 +5,6 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from headgate.domain.decider import Decider
 from headgate.domain.field_rules import (
     action_violations,
     expiry_violations,
@@ -15,7 +14,7 @@ from headgate.domain.field_rules import (
 )
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import SUBMITTED_AS
-from headgate.domain.rejection import AlreadyExists, IllegalNow
+from headgate.domain.rejection import AlreadyExists, Decider, IllegalNow
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import workload_reference
 from headgate.domain.workloads.admission import trimmed_admission
