@@ -13,13 +13,13 @@ from typing import NamedTuple
 from headgate.application.commands.append_unit import configures, rows_of
 from headgate.application.ports import Appended, AppendUnit, NewEvent, WrittenObject
 from headgate.bootstrap import Platform, migrate, open_platform
-from headgate.domain.cluster_state import ClusterState, evolve_state
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
 from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
-from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent, evolve_state
 from headgate.domain.scheduling.partition.wakes import ALL_PARTITIONS
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector

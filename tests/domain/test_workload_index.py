@@ -30,7 +30,8 @@ from headgate.domain.scheduling.queueing.queue_checks import (
 )
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.message import message
-from headgate.domain.workload_index import WorkloadIndex, gpus_requested
+from headgate.domain.workload_index import WorkloadIndex
+from headgate.domain.workloads.ended import MAX_RECENT_STARTS, gpus_requested
 from headgate.domain.workloads.events import (
     WorkloadDeactivated,
     WorkloadEvent,
@@ -97,7 +98,7 @@ def unschedulable_by_scan(state: ClusterState) -> set[str]:
 def assert_as_scanned(world: World) -> None:
     """The findings of groups are those of workloads, and the index is one that is built anew."""
     state = world.cluster_state
-    anew = WorkloadIndex(state.workloads.values(), tuple(state.quarantined))
+    anew = WorkloadIndex(state.workloads.values(), {}, tuple(state.quarantined))
     assert shown(state.reads.index) == shown(anew)
     assert counted_by_group(state) == counted_by_scan(state)
     assert state.reads.index.with_quota() == sorted(
@@ -108,7 +109,7 @@ def assert_as_scanned(world: World) -> None:
     for one in found.listed:
         by_kind.setdefault(one.kind, set()).add(one.about)
     newest = sorted(state.workloads.values(), key=lambda w: (w.created_at, w.key), reverse=True)
-    assert list(state.reads.newest()) == newest
+    assert list(state.reads.newest()) == [workload.key for workload in newest]
     never = unschedulable_by_scan(state)
     assert at_once(unschedulable_keys(state, WorkloadFilter(), None, None)) == tuple(
         workload.key for workload in newest if workload.key in never
@@ -300,7 +301,7 @@ def test_what_needs_attention_reads_as_many_workloads_in_queues_of_any_length() 
 
 def test_starts_outlive_the_workloads_and_are_kept_with_the_state() -> None:
     world = _world()
-    for number in range(workload_index.MAX_RECENT_STARTS + 3):
+    for number in range(MAX_RECENT_STARTS + 3):
         world.submit(f"w{number:02}", "q")
         world.wait(1)
         world.settle()

@@ -19,8 +19,8 @@ from headgate.application.commands.append_unit import read_columns, rows_of
 from headgate.application.verify import Finding
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
-from headgate.domain.cluster_state import evolve_state
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.recorded_event import evolve_state
 from headgate.embedded.servers import EmbeddedPostgres
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api

@@ -42,6 +42,7 @@ def folded(cluster_state: ClusterState) -> tuple[Any, ...]:
         cluster_state.position,
         cluster_state.config_position,
         cluster_state.workloads,
+        dict(sorted(cluster_state.ended.records.items())),
         cluster_state.rounds,
         cluster_state.versions,
         cluster_state.config,

@@ -86,6 +86,7 @@ class Histories(RuleBasedStateMachine):
     @initialize()
     def install(self) -> None:
         self.world = World()
+        self.world.cluster_state.ended.max_whole = 2
         self.submitted = 0
         world = self.world
         world.topology()
@@ -245,7 +246,7 @@ class Histories(RuleBasedStateMachine):
             for k, w in sorted(self.world.cluster_state.workloads.items())
             if not has_quota_reservation(w)
         ]
-        key = self._some(pick, gone)
+        key = self._some(pick, [*gone, *sorted(self.world.cluster_state.ended.records)])
         if key:
             self.world.record(f"workload/{key}", WorkloadDeleted())
 

@@ -131,6 +131,8 @@ class Lives(RuleBasedStateMachine):
     def install(self, rules: Rules) -> None:
         self.world = world = World()
         self.log, self.unasked = ClusterState(), ClusterState()
+        # What a process has of ended workloads decides nothing either.
+        self.log.ended.max_whole = 0
         self.submitted = 0
         self.coming: tuple[list[dict[str, Any]], int] | None = None
         world.configure(

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.snapshot_store import NO_PARTS, Parts, Snapshot, SnapshotStore
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.workloads.ended import has_ended
 from tests.properties.state_digest import state_digest_text
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster
@@ -82,6 +83,20 @@ def test_a_fold_from_the_cache_has_the_partitions_of_the_fold_that_was_kept(
 
     assert loaded is not None
     assert state_digest_text(loaded.cluster_state) == state_digest_text(folded)
+
+
+def test_what_a_fold_has_of_ended_workloads_changes_nothing_else(cluster: Cluster) -> None:
+    whole, forgetful = ClusterState(), ClusterState()
+    whole.ended.max_whole, forgetful.ended.max_whole = cluster.log.head(), 0
+    for recorded in cluster.log.read_all():
+        whole.apply(recorded)
+        forgetful.apply(recorded)
+        if recorded.position % 100 == 0:
+            assert state_digest_text(whole) == state_digest_text(forgetful)
+            assert whole.objects_in("team-1") == forgetful.objects_in("team-1")
+    assert len(forgetful.ended.records) > len(whole.ended.records) == 0
+    assert not any(has_ended(each) for each in forgetful.workloads.values())
+    assert whole.dump() == forgetful.dump()
 
 
 def test_a_fold_right_after_another_brings_less_than_the_first_of_them(cluster: Cluster) -> None:

@@ -13,12 +13,14 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from msgspec.structs import replace
+
 from headgate.adapters.manifests.fields import rfc3339
 from headgate.adapters.manifests.parse import Refused, parse_value
 from headgate.api.manifests import wanted_of
 from headgate.application.access.identity import Identity
 from headgate.application.access.rights import Grant
-from headgate.application.application_services import ApplicationServices
+from headgate.application.application_services import MAX_LOADED, ApplicationServices
 from headgate.application.commands.execute import catch_up, execute
 from headgate.application.commands.object_commands import command_on_object
 from headgate.application.commands.requests import (
@@ -31,6 +33,8 @@ from headgate.application.commands.requests import (
 from headgate.application.commands.submission_commands import submission
 from headgate.application.commands.workload_commands import command_on_workload
 from headgate.application.cooperative import Cooperative, run_yielding
+from headgate.application.ports import WorkloadQuery
+from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.job_templates import (
     MICROSECONDS_PER_MINUTE,
@@ -44,7 +48,9 @@ from headgate.domain.recorded_event import DomainEvent, EventMetadata, stream_of
 from headgate.domain.rejection import AlreadyExists, Rejection
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message
+from headgate.domain.values.selectors import LabelSelector, Requirement
 from headgate.domain.workloads.commands import DeleteWorkload
+from headgate.domain.workloads.ended import ENDED_PHASES
 from headgate.domain.workloads.state import Workload, phase_of
 
 LOG = logging.getLogger("headgate")
@@ -90,8 +96,8 @@ class CronJobRunner:
         }
         if not due and minute == self._cleaned:
             return []
-        workloads = tuple(reader.cluster_state.workloads.values())
-        jobs = await run_yielding(_jobs_by_cron_job(workloads))
+        live = tuple(reader.cluster_state.workloads.values())
+        jobs = await run_yielding(_jobs_by_cron_job((*live, *await self._ended_jobs())))
         made = []
         for key, scheduled in due.items():
             cron_job, own = cron_jobs[key], jobs[key]
@@ -105,6 +111,24 @@ class CronJobRunner:
             await self._delete_ended(found, jobs[key])
         self._cleaned = minute
         return made
+
+    async def _ended_jobs(self) -> list[Workload]:
+        """The jobs of CronJobs that ended so long before that only their rows have them whole."""
+        records = self._services.reader.cluster_state.ended.records
+        if not records:
+            return []
+        made = Requirement(key=CRON_JOB_LABEL, operator="Exists")
+        where = WorkloadFilter(
+            phases=ENDED_PHASES, selector=LabelSelector(match_expressions=(made,))
+        )
+        query, jobs = WorkloadQuery(where=where, limit=MAX_LOADED), list[Workload]()
+        while True:
+            page = await asyncio.to_thread(self._services.models.workloads, query)
+            jobs += [row.state for row in page if row.state.key in records]
+            if len(page) < query.limit:
+                return jobs
+            last = page[-1].state
+            query = replace(query, after=(last.created_at, last.key))
 
     def _is_blocked(self, key: str, cron_job: ConfiguredCronJob) -> bool:
         """Whether one of the jobs that a `Forbid` was found to wait for has still not ended."""

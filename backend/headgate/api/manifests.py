@@ -27,7 +27,7 @@ from headgate.api.bodies import MAX_INLINE_BYTES
 from headgate.api.callers import Caller, require_namespace, runtimes_of, services_of
 from headgate.api.parameters import whole_number
 from headgate.application.access.redaction import NamespaceScope, visible_to
-from headgate.application.application_services import ApplicationServices
+from headgate.application.application_services import ApplicationServices, whole_workloads
 from headgate.application.commands.requests import (
     CommandResponse,
     CommandResult,
@@ -114,7 +114,8 @@ async def _upload_failure(request: Caller, wanted: DesiredObject) -> InvalidObje
     if not isinstance(wanted.spec, WorkloadSpec) or not uploads_of(wanted.spec):
         return None
     services = services_of(request)
-    present = services.reader.cluster_state.workloads.get(f"{wanted.namespace}/{wanted.name}")
+    key = f"{wanted.namespace}/{wanted.name}"
+    present = (await whole_workloads(services, [key])).get(key)
     known = uploads_of(present.spec) if present is not None else frozenset()
     asked = [(wanted.namespace, wanted.spec)]
     unknown = await asyncio.to_thread(unknown_uploads, services.uploads, asked)

@@ -257,7 +257,7 @@ class TopologyMaps(Controller):
     async def near_fits(self, request: Caller, name: TopologyName, workload: OfWorkload) -> Answer:
         """For a workload that waits; other teams' workloads are not named for submitters."""
         scope = request.user.namespaces
-        return answer_view(near_fits_of(services_of(request), name, workload, scope))
+        return answer_view(await near_fits_of(services_of(request), name, workload, scope))
 
 
 def _requests(text: str) -> Requests:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +26,9 @@ from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
 from headgate.application.scheduling_cycles import CycleStore
 from headgate.application.uploads import UploadStore
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import RecordedEvent, workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.state import Workload, WorkloadsByKey
 
 SYNCHRONIZE_SECONDS = 1.0
 """A step of the database's clock stands in the times of events after at most that long."""
@@ -149,3 +150,23 @@ class ApplicationServices:
             "writing", BUSY_WRITING, threads=4, max_waiting=MAX_WRITES_WAITING
         )
     )
+
+
+MAX_LOADED = 500
+"""So many rows are read at once."""
+
+
+async def whole_workloads(services: ApplicationServices, keys: Collection[str]) -> WorkloadsByKey:
+    """The workloads of these keys that there are: of the live state, or of their rows.
+
+    Of those that ended before the latest the live state has no more than a record.
+    """
+    state = services.reader.cluster_state
+    known, records = state.workloads, state.ended.records
+    found = {key: known[key] for key in keys if key in known}
+    streams = [workload_stream(key) for key in keys if key in records and key not in known]
+    for start in range(0, len(streams), MAX_LOADED):
+        rows = await asyncio.to_thread(services.models.load, streams[start : start + MAX_LOADED])
+        states = (row.state for row in rows)
+        found |= {state.key: state for state in states if isinstance(state, Workload)}
+    return found

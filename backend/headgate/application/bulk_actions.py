@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, visible_to
-from headgate.application.application_services import ApplicationServices
+from headgate.application.application_services import ApplicationServices, whole_workloads
 from headgate.application.commands.execute import CATCH_UP_SECONDS, catch_up, execute, execute_each
 from headgate.application.commands.requests import (
     CommandRequest,
@@ -42,7 +42,7 @@ from headgate.domain.stuck_workloads import forecast
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.state import Workload, WorkloadsByKey, phase_of
 from headgate.messages.catalogue import text_of
 
 
@@ -181,7 +181,8 @@ async def preview(
     await catch_up(services)
     position = services.reader.position if bulk.position is None else bulk.position
     frozen = await _frozen(services, call, bulk)
-    items = await run_yielding(_previewed(services, call, bulk, frozen))
+    whole = await whole_workloads(services, [key for key, _ in frozen])
+    items = await run_yielding(_previewed(services, call, bulk, frozen, whole))
     return _result("", bulk.verb, position, items)
 
 
@@ -190,8 +191,11 @@ def _previewed(
     call: CommandRequest,
     bulk: BulkRequest,
     frozen: Sequence[tuple[str, str]],
+    whole: WorkloadsByKey,
 ) -> Cooperative[list[BulkItem]]:
     """Previews one workload after the other, each in its state at its turn.
+
+    Of those that ended earlier it is the state in `whole`.
 
     A workload that changes after the preview began is refused by the action itself.
     """
@@ -201,8 +205,9 @@ def _previewed(
     foretold = 0
     for key, uid in frozen:
         yield
-        workload = cluster_state.workloads.get(key)
-        events, refusal = _answer(call, bulk, cluster_state, (key, uid), at)
+        has_record = key in cluster_state.ended.records
+        workload = (whole if has_record else cluster_state.workloads).get(key)
+        events, refusal = _answer(call, bulk, (cluster_state, workload), uid, at)
         items.append(_item(key, uid, workload, "ineligible" if refusal else "eligible", refusal))
         if not events:
             continue
@@ -304,13 +309,12 @@ def _refuse_too_many(count: int) -> None:
 def _answer(
     call: CommandRequest,
     bulk: BulkRequest,
-    cluster_state: ClusterState,
-    target: tuple[str, str],
+    found: tuple[ClusterState, Workload | None],
+    uid: str,
     at: Instant,
 ) -> tuple[tuple[WorkloadEvent, ...], Message | None]:
     """Returns the events that would follow, or the reason for none."""
-    key, uid = target
-    workload = cluster_state.workloads.get(key)
+    cluster_state, workload = found
     if workload is None:
         return (), message("ObjectNotFound", kind="Workload")
     action = _action(bulk, workload.key)

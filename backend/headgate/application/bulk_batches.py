@@ -99,7 +99,7 @@ async def undo_action(
 
 def _item(cluster_state: ClusterState, verb: str, first: RecordedEvent) -> BatchItem:
     _, key = kind_and_key(first.stream)
-    workload = cluster_state.workloads.get(key)
+    workload = cluster_state.workload(key)
     reason = _why_it_stays(workload, verb, first)
     return BatchItem(
         workload=key,

@@ -12,14 +12,13 @@ from headgate.application.commands.append_unit import configures
 from headgate.application.commands.object_commands import change_to, object_deletion
 from headgate.application.commands.requests import DesiredObject, StreamCommand
 from headgate.application.ports import EventFilter, WrittenObject
-from headgate.domain.cluster_state import evolve_state
 from headgate.domain.kinds.admission_check import AdmissionCheckReported
 from headgate.domain.kinds.cluster_queue import ClusterQueueResumed, ClusterQueueStopped
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopped
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.state import NodeCordoned, NodeDrainStarted, NodeUncordoned
-from headgate.domain.recorded_event import RecordedEvent, kind_and_key
+from headgate.domain.recorded_event import RecordedEvent, evolve_state, kind_and_key
 from headgate.domain.rejection import IllegalNow, NotFound
 
 IRREVERSIBLE_KINDS = ("node",)

@@ -1,16 +1,18 @@
 """Erasure of what users wrote: pod templates, and objects as written, by object or by digest."""
 
 import asyncio
-from collections.abc import Iterator
 
 import msgspec
 
-from headgate.application.application_services import ApplicationServices
+from headgate.application.application_services import (
+    MAX_LOADED,
+    ApplicationServices,
+    whole_workloads,
+)
 from headgate.application.commands.execute import CONTENDED, MAX_ATTEMPTS, catch_up
 from headgate.application.failures import Contended
 from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.application.verify.read_model_audit import digests_of
-from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.recorded_event import (
     ERASURE_STREAM,
@@ -18,6 +20,7 @@ from headgate.domain.recorded_event import (
     DomainEvent,
     EventMetadata,
     stream_of,
+    workload_stream,
 )
 from headgate.domain.rejection import InUse, NotFound
 from headgate.domain.values.message import reference_of_stream
@@ -56,7 +59,7 @@ async def erase(
     """
     digests = await asyncio.to_thread(_digests, services, request)
     await catch_up(services)
-    users = tuple(_users(services.reader.cluster_state, frozenset(digests)))
+    users = await _users(services, frozenset(digests))
     others = [user for user in users if user.stream != request.stream or not user.has_ended]
     if others and not request.is_forced:
         streams = ", ".join(user.stream for user in others[:MAX_USERS_NAMED])
@@ -112,11 +115,20 @@ def _holds_whole_templates(event: DomainEvent) -> bool:
     return any(template_parts(pod_set.template).written for pod_set in event.spec.pod_sets)
 
 
-def _users(cluster_state: ClusterState, digests: frozenset[str]) -> Iterator[_User]:
-    for key, workload in sorted(cluster_state.workloads.items()):
-        if any(pod_set.written in digests for pod_set in workload.spec.pod_sets):
-            yield _User(f"workload/{key}", has_ended=workload.finished_at is not None)
+async def _users(services: ApplicationServices, digests: frozenset[str]) -> tuple[_User, ...]:
+    """The objects that refer to any of these; of ended workloads every row is read."""
+    state = services.reader.cluster_state
+    found = []
+    keys = sorted((*state.workloads, *state.ended.records))
+    for start in range(0, len(keys), MAX_LOADED):
+        some = await whole_workloads(services, keys[start : start + MAX_LOADED])
+        found += [
+            _User(workload_stream(key), has_ended=workload.finished_at is not None)
+            for key, workload in sorted(some.items())
+            if any(pod_set.written in digests for pod_set in workload.spec.pod_sets)
+        ]
     for name in KINDS_BY_STREAM:
-        for found in cluster_state.config.of_kind(name).values():
-            if found.written in digests:
-                yield _User(stream_of(name, found.name, found.namespace))
+        for configured in state.config.of_kind(name).values():
+            if configured.written in digests:
+                found.append(_User(stream_of(name, configured.name, configured.namespace)))
+    return tuple(found)

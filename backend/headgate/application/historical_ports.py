@@ -1,9 +1,7 @@
-"""The inline read models of a past position, answered from a fold."""
+"""The log, its followers, the clock and the fold of a past position."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -14,12 +12,7 @@ from headgate.application.ports import (
     EventCount,
     EventFilter,
     EventLog,
-    Loaded,
-    ReadModels,
-    Replayed,
     Verdict,
-    WorkloadQuery,
-    page_of,
 )
 from headgate.application.projections import followers as followed
 from headgate.application.projections.workload_pods import (
@@ -32,22 +25,12 @@ from headgate.application.projections.workload_pods import (
     WorkloadPods,
     folded_pods,
 )
-from headgate.application.workload_filter import (
-    NEWEST_FIRST,
-    CountedField,
-    Waits,
-    WorkloadGroup,
-    grouped,
-    listed_cluster_queue,
-    waits_like,
-    waits_since,
+from headgate.domain.cluster_state import ClusterState
+from headgate.domain.recorded_event import (
+    RecordedEvent,
+    workload_stream,
 )
-from headgate.domain.cluster_state import ClusterState, evolve_state
-from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.recorded_event import RecordedEvent, kind_and_key, stream_of, workload_stream
-from headgate.domain.rounds.state import RoundState
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.workloads.state import Workload
+from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import LogBatch, LogPoint
 
 
@@ -165,116 +148,6 @@ class HistoricalLog:
     def _end(self, up_to: int | None) -> int:
         position = self.point.position
         return position if up_to is None else min(up_to, position)
-
-
-MAX_PLAN_MICROSECONDS = 600 * MICROSECONDS_PER_SECOND
-"""By so much the instants of neighbouring events may disagree with their order at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class HistoricalReadModels:
-    """Fills the port `ReadModels` from a fold; `live` tells only which rounds there ever were."""
-
-    cluster_state: ClusterState
-    point: ResolvedPoint
-    log: EventLog
-    live: ReadModels
-
-    def load(self, streams: Sequence[str]) -> list[Loaded]:
-        """Returns the objects of these streams, in their order."""
-        return self._loaded([(stream, self._state_of(stream)) for stream in streams])
-
-    def objects(
-        self, kind: str, *, namespace: str | None = None, after: str = "", limit: int = 500
-    ) -> list[Loaded]:
-        """Objects of one configured kind in order of stream name, keyset paged by stream."""
-        named = (
-            (stream_of(kind, state.name, state.namespace), state)
-            for state in self.cluster_state.config.of_kind(kind).values()
-            if namespace in (None, state.namespace)
-        )
-        found = sorted((one for one in named if one[0] > after), key=lambda one: one[0])
-        return self._loaded(found[:limit])
-
-    def workloads(self, query: WorkloadQuery) -> list[Loaded]:
-        """Workloads that match, in the order of the query, keyset paged."""
-        limit = query.limit if query.order == NEWEST_FIRST else None
-        found = page_of(islice(self._matching(query), limit), query)
-        return self._loaded([(workload_stream(workload.key), workload) for workload in found])
-
-    def workload_groups(self, query: WorkloadQuery, by: CountedField | None) -> list[WorkloadGroup]:
-        """All workloads that match, counted by a field, most GPUs first."""
-        return grouped(self._matching(query), by)[: query.limit]
-
-    def waits_like(self, cluster_queue: str, size: str, *, limit: int) -> Waits:
-        """The latest waits of workloads of a size class, in the order they started."""
-        return waits_like(self.cluster_state.workloads.values(), cluster_queue, size, limit)
-
-    def waits_since(self, since: Instant) -> dict[str, list[int]]:
-        """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
-        return waits_since(self.cluster_state.workloads.values(), since)
-
-    def _matching(self, query: WorkloadQuery) -> Iterator[tuple[Workload, str]]:
-        """The workloads that match, with the ClusterQueues they are listed under."""
-        after = query.after if query.order == NEWEST_FIRST else None
-        for workload in self.cluster_state.reads.newest(after):
-            cluster_queue = listed_cluster_queue(self.cluster_state.config, workload)
-            if query.where.matches(workload, cluster_queue, query.keys):
-                yield workload, cluster_queue
-
-    def rounds(
-        self,
-        *,
-        after: tuple[Instant, str] | None = None,
-        limit: int = 100,
-        workload: str = "",
-        cluster_queue: str = "",
-    ) -> list[Loaded]:
-        """Preemption rounds, newest first, optionally those that touch a workload or queue."""
-        found: list[Loaded] = []
-        start: tuple[Instant, str] = after or (self.point.at + MAX_PLAN_MICROSECONDS, "")
-        while len(found) < limit:
-            page = self.live.rounds(
-                after=start, limit=limit, workload=workload, cluster_queue=cluster_queue
-            )
-            known = [one.stream for one in page if self.cluster_state.version_of(one.stream)]
-            found += self.load(known[: limit - len(found)])
-            if len(page) < limit:
-                break
-            start = (page[-1].state.committed_at, page[-1].state.id)
-        return found
-
-    def replay_of(self, key: str, actor: str) -> Replayed | None:
-        """Answers to commands are not read in the past."""
-        return self.live.replay_of(key, actor)
-
-    def written(self, digests: Collection[str]) -> dict[str, bytes]:
-        """The bodies of objects as they were written; a digest has had the same body for ever."""
-        return self.live.written(digests)
-
-    def _state_of(self, stream: str) -> Any:  # noqa: ANN401 - one of the aggregates' states
-        found = self.cluster_state.state_of(stream)
-        kind, _ = kind_and_key(stream)
-        if kind == "round" and isinstance(found, Absent):
-            return self._old_round(stream)
-        return found
-
-    def _old_round(self, stream: str) -> RoundState:
-        """One that ended so long before that the fold has let go of it."""
-        state: RoundState = Absent()
-        for recorded in self.log.read_stream(stream)[: self.cluster_state.version_of(stream)]:
-            state = evolve_state("round", state, recorded.event, recorded.at)
-        return state
-
-    def _loaded(self, found: Sequence[tuple[str, Any]]) -> list[Loaded]:
-        places = [(stream, self.cluster_state.version_of(stream)) for stream, _ in found]
-        positions = self.log.positions_of(places)
-        return [
-            Loaded(stream=stream, version=version, position=position, state=state)
-            for (stream, version), (_, state), position in zip(
-                places, found, positions, strict=True
-            )
-        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,7 @@ class SnapshotStore:
 
     def _put(self, snapshot: Snapshot, fold_version: str) -> bool:
         cluster_state, point = snapshot
+        cluster_state.forget_what_ended(max_whole=0)
         known, fresh = self._divided(cluster_state.workloads)
         body = zlib.compress(msgspec.msgpack.encode(fresh), 1)
         name = hashlib.sha256(body).hexdigest()

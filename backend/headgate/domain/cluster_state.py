@@ -6,7 +6,7 @@ the index that follows from them (`partition_index.py`).
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -17,46 +17,38 @@ from headgate.domain.kinds.queue_activity import (
     queue_activities,
 )
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.object_set import ObjectSet
+from headgate.domain.object_set import NamespaceCounts, ObjectSet
 from headgate.domain.recorded_event import (
     LOG_STREAM,
     DomainEvent,
     EventIgnored,
     LogHistory,
     RecordedEvent,
+    evolve_state,
     kind_and_key,
     with_owner_of_actor,
+    workload_stream,
 )
-from headgate.domain.recorded_event import evolve as evolve_log
-from headgate.domain.rounds.state import Round, is_open
-from headgate.domain.rounds.state import evolve as evolve_round
+from headgate.domain.rounds.state import Round, oldest_ended_rounds
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_index import ClusterIndex, PartitionIndex
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, PartitionLayout
-from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory
+from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory, UsageUndo
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, error_message
-from headgate.domain.workload_index import FoldUndo, RecentStarts, StartTable, WorkloadReads
-from headgate.domain.workloads.evolve import evolve as evolve_workload
+from headgate.domain.workload_index import WorkloadReads
+from headgate.domain.workloads.ended import (
+    EndedTables,
+    EndedWorkloads,
+    RecentStarts,
+    StartTable,
+    StartUndo,
+)
 from headgate.domain.workloads.state import Workload, with_shared_parts
 
-MAX_ENDED_ROUNDS = 1_000
-"""Ended rounds that are kept here; older ones are in their streams and read models."""
-
 ABSENT = Absent()
-
-
-def evolve_state(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa: ANN401 - by kind
-    """The state of a stream after an event; `kind` as in the name of the stream."""
-    if isinstance(event, EventIgnored):
-        return state
-    if kind == "workload":
-        return evolve_workload(state, event, at)
-    if kind == "round":
-        return evolve_round(state, event, at)
-    if kind == "log":
-        return evolve_log(state, event, at)
-    return KINDS_BY_STREAM[kind].evolve(state, event, at)
+FoldUndo: TypeAlias = tuple[UsageUndo, StartUndo]
+"""What undoes an event in the folds beside the states: of usage and of recent starts."""
 
 
 class _Snapshot(msgspec.Struct, kw_only=True):
@@ -64,6 +56,7 @@ class _Snapshot(msgspec.Struct, kw_only=True):
     config_position: int
     config: ObjectSet
     workloads: dict[str, Workload]
+    ended: EndedTables
     rounds: dict[str, Round]
     versions: dict[str, int]
     quarantined: dict[str, Message]
@@ -105,6 +98,7 @@ class Overlay:
         """
         for recorded in between:
             self._cluster_state.fold(recorded)
+        self._cluster_state.forget_what_ended(*(each.stream for each in self.assumed))
         assert last_position == self._cluster_state.position, "kept events are the next of the log"
         self.kept = True
 
@@ -112,28 +106,33 @@ class Overlay:
 class ClusterState:
     """Mutable container of frozen states, changed by events alone; deterministic.
 
+    `workloads` are those that have not ended, and the latest that have; `ended` has a record of all
+    others until they are deleted (ADR 0050). `versions` are those of streams with a state.
     `quarantined` names streams with an event or a state that could not be folded or indexed, with
     the reason; everything else goes on without them.
     """
 
     def __init__(self, config: ObjectSet | None = None) -> None:
-        self.position = 0
-        self.config_position = 0
+        self.position = self.config_position = 0
         # The index reads the same dictionaries, so they are filled and never replaced.
         self.config: Final = ObjectSet() if config is None else config
         self.workloads: Final[dict[str, Workload]] = {}
+        self.ended: Final = EndedWorkloads()
         self.rounds: Final[dict[str, Round]] = {}
         self.quarantined: Final[dict[str, Message]] = {}
-        self._log_history: dict[str, LogHistory] = {}
+        self._log_history: Final[dict[str, LogHistory]] = {}
+        self._own: dict[str, Any] = {"workload": self.workloads, "round": self.rounds}
+        self._own["log"] = self._log_history
         self.versions: dict[str, int] = {}
         self.base_position = 0
         self.changed_at: Instant = 0
         self.usage_history = UsageHistory()
         self.recent_starts = RecentStarts()
-        self.reads: Final = WorkloadReads(self.workloads, self.quarantined)
-        self._objects_in: dict[str, int] | None = None
+        workloads = self.workloads, self.ended.records
+        self.reads: Final = WorkloadReads(*workloads, self.quarantined)
+        self._objects = NamespaceCounts(self.config, *workloads)
         self._overlay: Overlay | None = None
-        self._index = ClusterIndex(self.config, self.workloads, self.rounds, self.quarantined)
+        self._index = ClusterIndex(self.config, *workloads, self.rounds, self.quarantined)
 
     def apply(self, recorded: RecordedEvent) -> None:
         """Fold the next event of the log; a gap, or a step back, is a bug and crashes."""
@@ -147,6 +146,21 @@ class ClusterState:
         self._change(recorded.stream, with_owner_of_actor(recorded), recorded.at)
         self.versions[recorded.stream] = recorded.version
         self._forget_old_rounds(recorded.stream)
+        self.forget_what_ended(recorded.stream)
+
+    def forget_what_ended(self, *changed: str, max_whole: int | None = None) -> None:
+        """Keep records of the workloads that ended before the latest, and nothing of deleted ones.
+
+        `changed` are the streams that may be those of deleted workloads.
+        """
+        for stream in changed:
+            if stream.startswith("workload/") and self.state_of(stream) is ABSENT:
+                self.versions.pop(stream, None)
+                self.ended.failures.pop(kind_and_key(stream)[1], None)
+        for key in self.ended.surplus(max_whole):
+            self._index.settle(key)
+            if (stream := workload_stream(key)) not in self.quarantined:
+                self.ended.put(self.workloads.pop(key), self.versions.pop(stream))
 
     def may_come_after(self, recorded: RecordedEvent) -> bool:
         """Whether folding it after what was assumed gives the state that folding it before gives.
@@ -179,7 +193,7 @@ class ClusterState:
     def assume(self, stream: str, event: DomainEvent, at: Instant) -> None:
         """Fold an event that is not in the log yet, as if it came next; only in an overlay."""
         assert self._overlay is not None, "events are assumed only in an overlay"
-        state, version = self.state_of(stream), self.versions.get(stream, 0)
+        state, version = self.state_of(stream), self.version_of(stream)
         here = (self.config_position, self.changed_at, self.config.active_since)
         undo = self._change(stream, event, at)
         self._overlay.assumed.append(_Assumed(stream, state, version, *here, undo))
@@ -222,19 +236,7 @@ class ClusterState:
 
     def objects_in(self, namespace: str) -> int:
         """The number of workloads and configured objects of a namespace."""
-        if self._objects_in is None:
-            self._objects_in = {}
-            for kind in ("workload", *KINDS_BY_STREAM):
-                for key in self._states(kind):
-                    self._count_object(kind, key, 1)
-        return self._objects_in.get(namespace, 0)
-
-    def _count_object(self, kind: str, key: str, change: int) -> None:
-        if self._objects_in is None or not change or kind in ("round", "log"):
-            return
-        namespace, slash, _ = key.partition("/")
-        if slash:
-            self._objects_in[namespace] = self._objects_in.get(namespace, 0) + change
+        return self._objects.of(namespace)
 
     @property
     def log_history(self) -> LogHistory | None:
@@ -242,22 +244,30 @@ class ClusterState:
         return self._log_history.get(kind_and_key(LOG_STREAM)[1])
 
     def version_of(self, stream: str) -> int:
-        """Return how many events the stream has; 0 for a stream that was never used."""
-        return self.versions.get(stream, 0)
+        """Return how many events the stream has; 0 where it has no state."""
+        known = self.versions.get(stream)
+        return self.ended.version_of(kind_and_key(stream)[1]) if known is None else known
+
+    def workload(self, key: str) -> Workload | None:
+        """Return a workload; of one that ended earlier, what its record tells."""
+        return self.workloads.get(key) or self.ended.restored(key)
 
     def state_of(self, stream: str) -> Any:  # noqa: ANN401 - one of the aggregates' states, by kind
-        """Return the state of any object or round; `Absent` where there is none now."""
+        """Return the state of any object or round, as `workload`; `Absent` where there is none."""
         kind, key = kind_and_key(stream)
-        return self._states(kind).get(key, ABSENT)
+        found = self.workload(key) if kind == "workload" else self._states(kind).get(key)
+        return ABSENT if found is None else found
 
     def dump(self, *, with_workloads: bool = True) -> bytes:
         """Encode everything folded; the index is built anew from it."""
         assert self._overlay is None, "assumed events are not dumped"
+        self.forget_what_ended(max_whole=0)
         snapshot = _Snapshot(
             position=self.position,
             config_position=self.config_position,
             config=self.config,
             workloads=self.workloads if with_workloads else {},
+            ended=self.ended.tables,
             rounds=self.rounds,
             versions=self.versions,
             quarantined=self.quarantined,
@@ -273,13 +283,13 @@ class ClusterState:
         assert self._overlay is None, "assumed events are not forked"
         forked = ClusterState(self.config.copied())
         forked.position = forked.base_position = self.position
-        forked.config_position = self.config_position
+        forked.config_position, forked.changed_at = self.config_position, self.changed_at
         forked.workloads.update(self.workloads)
+        forked.ended.copy_of(self.ended)
         forked.rounds.update(self.rounds)
         forked.versions.update(self.versions)
         forked.quarantined.update(self.quarantined)
-        forked._log_history = dict(self._log_history)
-        forked.changed_at = self.changed_at
+        forked._log_history.update(self._log_history)
         forked.usage_history = self.usage_history.copied()
         forked.recent_starts = RecentStarts(self.recent_starts.dump())
         return forked
@@ -290,14 +300,14 @@ class ClusterState:
         snapshot = msgspec.msgpack.decode(body, type=_Snapshot)
         loaded = cls(snapshot.config)
         loaded.position = loaded.base_position = snapshot.position
-        loaded.config_position = snapshot.config_position
+        loaded.config_position, loaded.changed_at = snapshot.config_position, snapshot.changed_at
         for key, workload in snapshot.workloads.items():
             loaded.workloads[key] = with_shared_parts(workload)
+        loaded.ended.update(snapshot.ended)
         loaded.rounds.update(snapshot.rounds)
         loaded.versions = snapshot.versions
         loaded.quarantined.update(snapshot.quarantined)
-        loaded._log_history = snapshot.log_history
-        loaded.changed_at = snapshot.changed_at
+        loaded._log_history.update(snapshot.log_history)
         rules = snapshot.config.configuration.admission_fair_sharing
         loaded.usage_history = UsageHistory.load(rules, snapshot.used)
         loaded.recent_starts = RecentStarts(snapshot.recent_starts)
@@ -306,14 +316,14 @@ class ClusterState:
     def _change(self, stream: str, event: DomainEvent, at: Instant) -> FoldUndo:
         self.position += 1
         self.changed_at = max(at, self.changed_at)
-        if isinstance(event, EventIgnored):
-            return {}, None
         kind, key = kind_and_key(stream)
+        if isinstance(event, EventIgnored) and kind != "workload":
+            return {}, None
         if kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent):
             self.config_position = self.position
             self._index.forget_layout()
         states = self._states(kind)
-        found = states.get(key)
+        found = self.workload(key) if kind == "workload" else states.get(key)
         was_active = queue_activities(self.config, kind, key) if kind in ACTIVITY_KINDS else {}
         try:
             after = evolve_state(kind, ABSENT if found is None else found, event, at)
@@ -328,7 +338,9 @@ class ClusterState:
             after = None
         else:
             states[key] = after
-        self._count_object(kind, key, (after is not None) - (found is not None))
+        if kind == "workload":
+            self.ended.note(key, after)
+        self._objects.count(kind, key, (after is not None) - (found is not None))
         if kind in ACTIVITY_KINDS:
             self.config.active_since = active_since_after(self.config, kind, key, was_active, at)
         self._index.replace(kind, key, found, after, is_assumed=self._overlay is not None)
@@ -353,9 +365,10 @@ class ClusterState:
             states.pop(key, None)
         else:
             states[key] = after
-        self._count_object(kind, key, (key in states) - (before is not None))
+        self._objects.count(kind, key, (key in states) - (before is not None))
         self._index.replace(kind, key, before, states.get(key), is_assumed=False)
         if kind == "workload":
+            self.ended.note(key, states.get(key))
             self.reads.replace(before, states.get(key))
 
     def _undo(self, journal: Sequence[_Assumed]) -> None:
@@ -371,23 +384,17 @@ class ClusterState:
                 self.versions[assumed.stream] = assumed.version
             else:
                 self.versions.pop(assumed.stream, None)
+        self.forget_what_ended()
         self.usage_history.rules = self.config.configuration.admission_fair_sharing
         if journal:
             # What did not fit beside assumed admissions may fit without them.
             self._index.requeue_inadmissible()
 
     def _states(self, kind: str) -> dict[str, Any]:
-        if kind == "workload":
-            return self.workloads
-        if kind == "round":
-            return self.rounds
-        if kind == "log":
-            return self._log_history
-        return self.config.of_kind(kind)
+        own: dict[str, Any] | None = self._own.get(kind)
+        return self.config.of_kind(kind) if own is None else own
 
     def _forget_old_rounds(self, stream: str) -> None:
-        if not stream.startswith("round/") or len(self.rounds) <= MAX_ENDED_ROUNDS:
-            return
-        ended = [found.id for found in self.rounds.values() if not is_open(found)]
-        for round_id in ended[: len(self.rounds) - MAX_ENDED_ROUNDS]:
-            self._replace("round", round_id, Absent())
+        if stream.startswith("round/"):
+            for round_id in oldest_ended_rounds(self.rounds):
+                self._replace("round", round_id, Absent())

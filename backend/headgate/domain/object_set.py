@@ -4,7 +4,8 @@ References keep an object from going (queueing.md §1, topology.md §1).
 """
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -114,18 +115,54 @@ def terminating_objects(config: ObjectSet) -> tuple[tuple[str, str], ...]:
     )
 
 
+class NamespaceCounts:
+    """The numbers of workloads and configured objects by namespace, from when they are first read.
+
+    `ended` are the workloads of which only a record is kept.
+    """
+
+    def __init__(
+        self, config: ObjectSet, workloads: Mapping[str, Workload], ended: Mapping[str, object]
+    ) -> None:
+        self._config = config
+        self._workloads = workloads
+        self._ended = ended
+        self._counts: dict[str, int] | None = None
+
+    def of(self, namespace: str) -> int:
+        """The number of workloads and configured objects of a namespace."""
+        if self._counts is None:
+            self._counts = {}
+            kinds = (self._config.of_kind(kind) for kind in KINDS_BY_STREAM)
+            for key in chain(self._workloads, self._ended, *kinds):
+                self.count("", key, 1)
+        return self._counts.get(namespace, 0)
+
+    def count(self, kind: str, key: str, change: int) -> None:
+        """Count an object that was added, or with -1 one that was deleted."""
+        if self._counts is None or not change or kind in ("round", "log"):
+            return
+        namespace, slash, _ = key.partition("/")
+        if slash:
+            self._counts[namespace] = self._counts.get(namespace, 0) + change
+
+
 def referrers_of(
-    config: ObjectSet, workloads: Mapping[str, Workload], kind: str, key: str
+    config: ObjectSet,
+    workloads: Mapping[str, Workload],
+    kind: str,
+    key: str,
+    ended: Iterable[str] = (),
 ) -> tuple[str, ...]:
     """The objects that keep one from going, as `kind/key` in order; `kind` as in stream names.
 
     Besides the objects that name it: a ClusterQueue is kept by the workloads with its quota, a
-    Namespace by everything that lives in it.
+    Namespace by everything that lives in it. `ended` are the workloads that ended earlier.
     """
     if kind == "clusterqueue":
         return (*_objects_naming(config, kind, key), *workloads_with_quota(workloads, key))
     if kind == "namespace":
-        return objects_in_namespace(config, workloads, key)
+        return objects_in_namespace(config, chain(workloads, ended), key)
     return tuple(_objects_naming(config, kind, key))
 
 
@@ -141,19 +178,18 @@ def workloads_with_quota(workloads: Mapping[str, Workload], cluster_queue: str) 
 
 
 def objects_in_namespace(
-    config: ObjectSet, workloads: Mapping[str, Workload], namespace: str
+    config: ObjectSet, workloads: Iterable[str], namespace: str
 ) -> tuple[str, ...]:
     """Everything that lives in a namespace, as `kind/key`."""
     prefix = f"{namespace}/"
-    kinds: tuple[tuple[str, Mapping[str, object]], ...] = (
+    kinds: tuple[tuple[str, Iterable[str]], ...] = (
         *((k.stream_kind, config.of_kind(k.stream_kind)) for k in KINDS if k.is_namespaced),
         ("workload", workloads),
     )
     return tuple(
         f"{kind}/{key}"
         for kind, objects in kinds
-        for key in sorted(objects)
-        if key.startswith(prefix)
+        for key in sorted(key for key in objects if key.startswith(prefix))
     )
 
 

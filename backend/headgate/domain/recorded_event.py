@@ -1,14 +1,17 @@
 """An event with everything the log keeps beside it, names of streams, and events about the log."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from headgate.domain.kinds.configured_object import Absent, ObjectEvent
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.rounds.state import RoundEvent
+from headgate.domain.rounds.state import evolve as evolve_round
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import ObjectReference
 from headgate.domain.workloads.events import WorkloadEvent, WorkloadOwner, WorkloadSubmitted
+from headgate.domain.workloads.evolve import evolve as evolve_workload
 
 
 def stream_of(kind: str, name: str, namespace: str = "") -> str:
@@ -93,6 +96,19 @@ def evolve(
         return state
     count = state.count if isinstance(state, LogHistory) else 0
     return LogHistory(last=event, at=at, count=count + 1)
+
+
+def evolve_state(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa: ANN401 - by kind
+    """The state of a stream after an event; `kind` as in the name of the stream."""
+    if isinstance(event, EventIgnored):
+        return state
+    if kind == "workload":
+        return evolve_workload(state, event, at)
+    if kind == "round":
+        return evolve_round(state, event, at)
+    if kind == "log":
+        return evolve(state, event, at)
+    return KINDS_BY_STREAM[kind].evolve(state, event, at)
 
 
 DomainEvent: TypeAlias = (

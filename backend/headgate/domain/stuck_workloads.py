@@ -192,7 +192,7 @@ def forecast(
     with cluster_state.overlay():
         for event in events:
             cluster_state.assume(workload_stream(key), event, at)
-        workload = cluster_state.workloads.get(key)
+        workload = cluster_state.workload(key)
         if workload is None:
             return message("WorkloadDeleted")
         return _what_next(cluster_state, workload, at)

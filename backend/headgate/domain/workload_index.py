@@ -8,17 +8,17 @@ work, and not at workloads.
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeAlias
 
 import msgspec
 
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.scheduling.ordering.pending_places import EquivalenceClass, SortedBlocks
-from headgate.domain.scheduling.queueing.local_queue_usage import UsageUndo
 from headgate.domain.scheduling.queueing.pending_entry import equivalence_class
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message
+from headgate.domain.workloads.ended import EndedWorkload, gpus_requested
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.predicates import has_admission_gates, is_admissible
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
@@ -26,6 +26,9 @@ from headgate.domain.workloads.transitions.preemption import oldest_ongoing_evic
 
 Age: TypeAlias = tuple[Instant, str]
 """The creation of a workload, and its key: the oldest sorts first."""
+
+FAILED_KEPT_SECONDS = 86_400
+"""Failed workloads are indexed for so long; attention tells of them no longer."""
 
 INDEXED_PHASES: frozenset[Phase] = frozenset({"Inactive", "Starting"})
 
@@ -88,7 +91,12 @@ class WorkloadIndex:
     of all or of pods; `failed` those that failed, with the instant, by LocalQueue.
     """
 
-    def __init__(self, workloads: Iterable[Workload], skipped: Container[str] = ()) -> None:
+    def __init__(
+        self,
+        workloads: Iterable[Workload],
+        ended: Mapping[str, EndedWorkload],
+        skipped: Container[str] = (),
+    ) -> None:
         self._skipped = skipped
         self.groups: dict[GroupKey, WorkloadsByAge] = {}
         self.by_phase: dict[Phase, dict[str, WorkloadsByAge]] = {}
@@ -97,6 +105,9 @@ class WorkloadIndex:
         self.failed: dict[tuple[str, str], SortedBlocks[Age]] = {}
         for workload in workloads:
             self.replace(None, workload)
+        for key, record in ended.items():
+            if record.phase == "Failed":
+                self._note_failed(key, record.queue_name, record.finished_at, 1)
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
         """Index a workload that was added, changed or deleted."""
@@ -157,9 +168,21 @@ class WorkloadIndex:
             found = self.by_phase.setdefault(phase, {})
             found.setdefault(workload.namespace, WorkloadsByAge()).count(workload, change)
         elif phase == "Failed" and workload.finished_at is not None:
-            place = (workload.namespace, workload.spec.queue_name)
-            ends = self.failed.setdefault(place, SortedBlocks())
-            (ends.add if change > 0 else ends.remove)((workload.finished_at, workload.key))
+            queue_name = workload.spec.queue_name
+            self._note_failed(workload.key, queue_name, workload.finished_at, change)
+
+    def _note_failed(self, key: str, queue_name: str, at: Instant, change: int) -> None:
+        """Those alone are kept that failed within `FAILED_KEPT_SECONDS` before the latest."""
+        place = (key.partition("/")[0], queue_name)
+        ends = self.failed.setdefault(place, SortedBlocks())
+        if change > 0:
+            ends.add((at, key))
+        elif next(ends.starting_at(ends.rank((at, key))), None) == (at, key):
+            ends.remove((at, key))
+        latest, _ = next(ends.ending_before(len(ends)), (at, key))
+        kept_from = latest - FAILED_KEPT_SECONDS * MICROSECONDS_PER_SECOND
+        while ends and (first := ends.at(0)) < (kept_from,):
+            ends.remove(first)
 
 
 def group_key(workload: Workload) -> GroupKey | None:
@@ -189,16 +212,6 @@ def standing_of(workload: Workload) -> tuple[bool, ...]:
         workload.requeue.requeue_at is not None,
         workload.eviction is not None,
         workload.round_id is not None,
-    )
-
-
-def gpus_requested(workload: Workload) -> int:
-    """The number of GPUs that all pods of a workload request, of whatever maker."""
-    return sum(
-        amount * pod_set.count
-        for pod_set in workload.spec.pod_sets
-        for name, amount in pod_set.scheduling.requests.items()
-        if name.rpartition("/")[2] == "gpu"
     )
 
 
@@ -280,90 +293,18 @@ def unlisted(
     return Unlisted(count, max(0, spent) // MICROSECONDS_PER_SECOND, since)
 
 
-class RecentStart(msgspec.Struct, frozen=True):
-    """A workload that got quota: its creation, its key and the reservation."""
-
-    created_at: Instant
-    key: str
-    reserved_at: Instant
-
-
-StartKey: TypeAlias = tuple[str, int]
-"""A ClusterQueue, and the priority of a workload that got quota there."""
-
-StartTable: TypeAlias = tuple[tuple[StartKey, tuple[RecentStart, ...]], ...]
-
-StartUndo: TypeAlias = tuple[StartKey, tuple[RecentStart, ...]] | None
-
-FoldUndo: TypeAlias = tuple[UsageUndo, StartUndo]
-"""What undoes an event in the folds beside the states: of usage and of recent starts."""
-
-MAX_RECENT_STARTS = 20
-
-
-class RecentStarts:
-    """By ClusterQueue and priority, the latest created of all workloads that got quota.
-
-    What overtook a pending workload was created after it, so that these suffice to tell. They are
-    folded from changes and outlive the workloads.
-    """
-
-    def __init__(self, starts: StartTable = ()) -> None:
-        self.starts: dict[StartKey, tuple[RecentStart, ...]] = dict(starts)
-
-    def dump(self) -> StartTable:
-        """All of them in a fixed order."""
-        return tuple(sorted(self.starts.items()))
-
-    def replace(self, old: Workload | None, new: Workload | None) -> StartUndo:
-        """Note a workload that got quota; returns what `restore` takes to undo it."""
-        if new is None or new.admission is None or (old is not None and old.admission is not None):
-            return None
-        reserved = condition(new, "QuotaReserved")
-        if reserved is None or not reserved.status:
-            return None
-        place = (new.admission.cluster_queue, new.spec.priority)
-        before = self.starts.get(place, ())
-        own = RecentStart(new.created_at, new.key, reserved.last_transition_at)
-        others = (each for each in before if (each.created_at, each.key) != own_age(own))
-        latest = sorted((*others, own), key=own_age)[-MAX_RECENT_STARTS:]
-        self.starts[place] = tuple(latest)
-        return place, before
-
-    def restore(self, undo: StartUndo) -> None:
-        """Undo the change that returned this."""
-        if undo is None:
-            return
-        place, before = undo
-        if before:
-            self.starts[place] = before
-        else:
-            self.starts.pop(place, None)
-
-    def up_to(self, cluster_queue: str, priority: int) -> list[RecentStart]:
-        """The starts of no higher priority in a ClusterQueue, the latest created last."""
-        found = (
-            each
-            for (queue, other), starts in self.starts.items()
-            if queue == cluster_queue and other <= priority
-            for each in starts
-        )
-        return sorted(found, key=own_age)
-
-
-def own_age(start: RecentStart) -> Age:
-    """The age of the workload that started."""
-    return start.created_at, start.key
-
-
 class WorkloadReads:
     """The index of the workloads of a cluster state from when it is first read."""
 
     def __init__(
-        self, workloads: Mapping[str, Workload], quarantined: Mapping[str, Message]
+        self,
+        workloads: Mapping[str, Workload],
+        ended: Mapping[str, EndedWorkload],
+        quarantined: Mapping[str, Message],
     ) -> None:
-        # Both are filled and never replaced.
+        # All are filled and never replaced.
         self._workloads = workloads
+        self._ended = ended
         self._quarantined = quarantined
         self._index: WorkloadIndex | None = None
         self._ages: SortedBlocks[Age] | None = None
@@ -375,7 +316,7 @@ class WorkloadReads:
         skipped = tuple(self._quarantined)
         if self._index is None or self._skipped != skipped:
             self._skipped = skipped
-            self._index = WorkloadIndex(self._workloads.values(), skipped)
+            self._index = WorkloadIndex(self._workloads.values(), self._ended, skipped)
         return self._index
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
@@ -387,13 +328,14 @@ class WorkloadReads:
         if self._index is not None and old is not new:
             self._index.replace(old, new)
 
-    def newest(self, before: Age | None = None) -> Iterator[Workload]:
-        """All workloads, the newest first, from the one that is next to an age."""
+    def newest(self, before: Age | None = None) -> Iterator[str]:
+        """The keys of all workloads, the newest first, from the one that is next to an age."""
         if self._ages is None:
-            found = self._workloads.values()
-            self._ages = SortedBlocks((each.created_at, each.key) for each in found)
+            live = ((each.created_at, key) for key, each in self._workloads.items())
+            ended = ((each.created_at, key) for key, each in self._ended.items())
+            self._ages = SortedBlocks(chain(live, ended))
         end = len(self._ages) if before is None else self._ages.rank(before)
-        return (self._workloads[key] for _, key in self._ages.ending_before(end))
+        return (key for _, key in self._ages.ending_before(end))
 
     def forget_index(self) -> None:
         """Build the index again."""

@@ -18,9 +18,13 @@ from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCyc
 from headgate.application.commands.append_unit import READ_COLUMNS, read_columns
 from headgate.application.failures import MigrationRefused, OutageCause
 from headgate.application.ports import PartitionRow, Unavailable
-from headgate.domain.cluster_state import evolve_state
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.recorded_event import RecordedEvent, kind_and_key, with_owner_of_actor
+from headgate.domain.recorded_event import (
+    RecordedEvent,
+    evolve_state,
+    kind_and_key,
+    with_owner_of_actor,
+)
 
 _FORGET_KEYS = """
     DELETE FROM idempotency WHERE (key, actor) IN (

@@ -113,8 +113,9 @@ def object_deletion(stream: str) -> StreamCommand:
     """Returns the command that requests the deletion of an object."""
 
     def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
-        cluster_state = context.cluster_state
-        users = referrers_of(cluster_state.config, cluster_state.workloads, *kind_and_key(stream))
+        state = context.cluster_state
+        ended = state.ended.records
+        users = referrers_of(state.config, state.workloads, *kind_and_key(stream), ended)
         return _decided(stream, context, RequestDeletion(users=users))
 
     return StreamCommand(stream=stream, decide=decide, reads_config=True)

@@ -18,6 +18,7 @@ from headgate.domain.recorded_event import LOG_STREAM, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workload_index import Affected, Unlisted, affected_of, oldest, unlisted
+from headgate.domain.workloads.ended import failure_of
 from headgate.domain.workloads.state import Workload, condition, phase_of
 from headgate.domain.workloads.transitions.preemption import (
     evicting_pods,
@@ -313,19 +314,18 @@ def _failures(
 ) -> Iterator[Attention]:
     """One alert for all failures of a LocalQueue, with the cause of the latest."""
     for (namespace, queue), keys in failed.items():
-        last = cluster_state.workloads[keys[-1]]
-        finished = condition(last, "Finished")
+        last = failure_of(cluster_state.workloads, cluster_state.ended, keys[-1])
         yield _alert(
             "WorkloadsFailed",
             "warning",
             message("WorkloadsFailed", count=len(keys), queue=f"{namespace}/{queue}"),
             message(
                 "LastFailure",
-                workload=workload_reference(last.key),
-                cause=finished.message if finished else "",
+                workload=workload_reference(keys[-1]),
+                cause=last.cause,
             ),
             link=f"/workloads?phase=Failed&namespace={namespace}&queue={queue}",
-            stream=workload_stream(last.key),
+            stream=workload_stream(keys[-1]),
         )
 
 

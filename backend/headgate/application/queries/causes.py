@@ -21,7 +21,8 @@ from headgate.domain.recorded_event import kind_and_key
 from headgate.domain.rounds.state import Round
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message
-from headgate.domain.workload_index import Unlisted, gpus_requested
+from headgate.domain.workload_index import Unlisted
+from headgate.domain.workloads.ended import failure_of, gpus_requested
 from headgate.domain.workloads.state import Workload, condition
 from headgate.messages.catalogue import text_of
 
@@ -214,11 +215,9 @@ def _lost_by_failures(
         first, spent = at, 0
         for key in keys:
             yield
-            workload = cluster_state.workloads[key]
-            ended, admitted = workload.finished_at or at, condition(workload, "Admitted")
-            begun = min(ended, admitted.last_transition_at) if admitted else ended
-            spent += gpus_requested(workload) * ((ended - begun) // MICROSECONDS_PER_SECOND)
-            first = min(first, ended)
+            workload = cluster_state.workload(key)
+            spent += failure_of(cluster_state.workloads, cluster_state.ended, key).gpu_seconds
+            first = min(first, (workload and workload.finished_at) or at)
         link = f"/workloads?phase=Failed&namespace={namespace}&queue={queue}"
         found[link] = Impact(first, len(keys), spent)
     return found

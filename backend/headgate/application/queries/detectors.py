@@ -19,15 +19,14 @@ from headgate.domain.scheduling.queueing.queue_checks import check_queues, clust
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workload_index import (
-    MAX_RECENT_STARTS,
     Affected,
     GroupKey,
-    RecentStart,
     Unlisted,
     affected_of,
     oldest,
     unlisted,
 )
+from headgate.domain.workloads.ended import MAX_RECENT_STARTS, RecentStart
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload
 from headgate.messages.catalogue import remedy_messages

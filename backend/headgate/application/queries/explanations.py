@@ -278,9 +278,11 @@ def _summary(
     scope: NamespaceScope,
     shared: SharedReasons,
 ) -> ExplanationSummary | None:
-    known = cluster_state.workloads.get(workload.key)
+    known = cluster_state.workload(workload.key)
     if known is None or phase_of(known) != phase_of(workload):
         return None
+    if workload.finished_at is not None:
+        known = workload
     found = explanation_of(cluster_state, known, at, shared)
     told = found.reason_message
     return ExplanationSummary(

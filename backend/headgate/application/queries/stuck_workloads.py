@@ -138,7 +138,7 @@ def stuck_workload_with_forecast(
 ) -> StuckWorkloadView:
     """One case, with what its workload would do right after the action that helps."""
     cluster_state, at = services.reader.cluster_state, services.clock.now()
-    workload = cluster_state.workloads.get(key)
+    workload = cluster_state.workload(key)
     if workload is None:
         raise NotFound("ObjectNotFound", kind="Workload", name=key)
     case = stuck_workload(cluster_state, workload, at)

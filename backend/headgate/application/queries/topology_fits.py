@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, allows
-from headgate.application.application_services import ApplicationServices
+from headgate.application.application_services import ApplicationServices, whole_workloads
 from headgate.application.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.queries.topology_map import (
     FragmentationHistory,
@@ -44,7 +44,7 @@ def fits_of(cluster_state: ClusterState, name: str, requests: Requests) -> list[
     ]
 
 
-def near_fits_of(
+async def near_fits_of(
     services: ApplicationServices, name: str, key: str, scope: NamespaceScope
 ) -> NearFitsView:
     """The nearest fits of a workload: domains that take most of its pods, with blocking holders.
@@ -53,7 +53,7 @@ def near_fits_of(
     """
     cluster_state = services.reader.cluster_state
     expect_topology(cluster_state, name)
-    workload = cluster_state.workloads.get(key)
+    workload = (await whole_workloads(services, [key])).get(key)
     if workload is None or not allows(scope, workload_stream(key)):
         raise NotFound("ObjectNotFound", kind="Workload", name=key)
     return NearFitsView(

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 from headgate.application.commands.append_unit import READ_COLUMNS, read_columns
 from headgate.application.ports import Loaded, ReadModels
 from headgate.application.verify import Findings
-from headgate.domain.cluster_state import evolve_state
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import (
     ContentErased,
     DomainEvent,
     RecordedEvent,
+    evolve_state,
     kind_and_key,
     with_owner_of_actor,
 )

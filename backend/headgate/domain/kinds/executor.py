@@ -330,3 +330,14 @@ EXECUTOR: Kind[ExecutorSpec] = Kind(
     own_decide=_decide,
     own_evolve=_evolve,
 )
+
+
+def is_status_change(
+    before: Configured[ExecutorSpec] | None, after: Configured[ExecutorSpec] | None
+) -> bool:
+    """Whether an Executor changed in its status alone, of which partitions read capabilities."""
+    if before is None or after is None:
+        return False
+    if set(before.spec.capabilities) != set(after.spec.capabilities):
+        return False
+    return before.generation == after.generation and before.labels is after.labels

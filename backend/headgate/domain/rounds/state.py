@@ -1,6 +1,6 @@
 """A preemption round: its events, its state, and how events change it (preemption.md §6.10)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, assert_never
 
 import msgspec
@@ -210,6 +210,18 @@ RoundState = Absent | Round
 def is_open(found: Round) -> bool:
     """Whether a round has not ended."""
     return found.stage in OPEN_STAGES
+
+
+MAX_ENDED_ROUNDS = 1_000
+"""Ended rounds that a fold keeps; older ones are in their streams and read models."""
+
+
+def oldest_ended_rounds(rounds: Mapping[str, Round]) -> list[str]:
+    """The rounds, in order of their commit, that a fold of these keeps no longer."""
+    if len(rounds) <= MAX_ENDED_ROUNDS:
+        return []
+    ended = [found.id for found in rounds.values() if not is_open(found)]
+    return ended[: len(rounds) - MAX_ENDED_ROUNDS]
 
 
 def oldest_first(rounds: Iterable[Round]) -> list[Round]:

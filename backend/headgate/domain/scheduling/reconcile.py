@@ -1,13 +1,14 @@
 """Step 1 of a cycle: what follows from time and state alone, before any entry is nominated."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
 from headgate.domain.kinds.local_queue import LocalQueueResumed
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.state import NodeFellSilent
-from headgate.domain.object_set import ObjectSet, referrers_of, terminating_objects
+from headgate.domain.object_set import referrers_of, terminating_objects
 from headgate.domain.recorded_event import DomainEvent, stream_of, workload_stream
 from headgate.domain.scheduling.admission import admit_unblocked
 from headgate.domain.scheduling.cycle_context import CycleContext
@@ -44,9 +45,7 @@ def reconcile_partition(cycle: CycleContext) -> None:
     requeue_after_rate_limit(cycle)
     if cycle.key == INSTALLATION:
         _end_leases(cycle)
-        for stream, event in finalized_objects(
-            cycle.cluster_state.config, cycle.cluster_state.workloads
-        ):
+        for stream, event in finalized_objects(cycle.cluster_state):
             cycle.decide((stream, event))
 
 
@@ -96,8 +95,8 @@ def _fire_timers(cycle: CycleContext) -> None:
 
 
 def _fire(cycle: CycleContext, key: str) -> None:
-    workload = cycle.cluster_state.workloads[key]
-    stream = workload_stream(key)
+    stream, workload = workload_stream(key), cycle.cluster_state.workload(key)
+    assert workload is not None, "the timer of a deleted workload is removed"
     events = due_events(cycle.cluster_state.config, workload, cycle.at, cycle.new_id())
     if not events:
         events = cycle.partition.watch.host_events(workload, cycle.at)
@@ -108,12 +107,11 @@ def _fire(cycle: CycleContext, key: str) -> None:
     cycle.decide(*stream_events)
 
 
-def finalized_objects(
-    config: ObjectSet, workloads: Mapping[str, Workload]
-) -> Iterator[tuple[str, DomainEvent]]:
+def finalized_objects(cluster_state: ClusterState) -> Iterator[tuple[str, DomainEvent]]:
     """Terminating objects without references, each with its stream and last event (§1.1)."""
+    config, workloads = cluster_state.config, cluster_state.workloads
     for kind, key in terminating_objects(config):
-        if not referrers_of(config, workloads, kind, key):
+        if not referrers_of(config, workloads, kind, key, cluster_state.ended.records):
             yield f"{kind}/{key}", KINDS_BY_STREAM[kind].deleted()
 
 

@@ -4,9 +4,11 @@ Each changed state is passed to its partition, and phases are counted by queue.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, MutableMapping
+from itertools import chain
 from typing import Any, TypeAlias
 
 from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.executor import is_status_change
 from headgate.domain.nodes.state import NodeSpec, silent_at
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import workload_stream
@@ -25,6 +27,12 @@ from headgate.domain.scheduling.partition.partition_layout import (
 from headgate.domain.scheduling.partition.requeue_hints import RequeueScope, budget_count_changed
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, expiring_stops
 from headgate.domain.values.message import Message, error_message
+from headgate.domain.workloads.ended import (
+    EndedWorkload,
+    ended_workload,
+    has_ended,
+    restored_workload,
+)
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 
@@ -69,20 +77,18 @@ class PartitionIndex:
             self.partitions[home].stops.append((due, stream))
 
     def fill(
-        self, workloads: Mapping[str, Workload], rounds: Mapping[str, Round]
+        self,
+        workloads: Mapping[str, Workload],
+        ended: Mapping[str, EndedWorkload],
+        rounds: Mapping[str, Round],
     ) -> Generator[None, None, dict[str, Message]]:
         """Index all workloads and rounds; return the workloads that failed, with the reason.
 
-        It yields after each workload that is not finished.
+        It yields after each workload that has not ended.
         """
-        finished, others = [], []
-        for key, workload in workloads.items():
-            if workload.finished_at is not None and workload.terminating_at is None:
-                finished.append(workload)
-            else:
-                others.append(key)
-        failed = self._add_finished(finished)
-        for key in sorted(others):
+        whole = {key: ended_workload(w, 0) for key, w in workloads.items() if has_ended(w)}
+        failed = self._add_ended(chain(ended.items(), whole.items()))
+        for key in sorted(workloads.keys() - whole.keys()):
             try:
                 self.replace_workload(None, workloads[key])
             except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
@@ -92,41 +98,39 @@ class PartitionIndex:
             self.replace_round(None, found)
         return dict(sorted(failed.items()))
 
-    def _add_finished(self, workloads: Iterable[Workload]) -> dict[str, Message]:
-        """Count the phases of finished workloads, and set the timers of their retention.
+    def _add_ended(self, ended: Iterable[tuple[str, EndedWorkload]]) -> dict[str, Message]:
+        """Count the phases of ended workloads, and set the timers of their retention.
 
-        Most workloads are finished; what those of one LocalQueue share is computed once.
+        Most workloads have ended; what those of one LocalQueue share is computed once.
         """
         failed: dict[str, Message] = {}
         homes: dict[tuple[str, str], tuple[Partition, Counter]] = {}
         counted: dict[Counted, int] = {}
-        for workload in workloads:
+        for key, record in ended:
             try:
-                local_queue = workload.namespace, workload.spec.queue_name
+                local_queue = key.partition("/")[0], record.queue_name
                 if local_queue not in homes:
-                    homes[local_queue] = self._home_of(workload)
+                    homes[local_queue] = self._home_of(restored_workload(key, record))
                 partition, where = homes[local_queue]
-                ended = phase_of(workload), where
-                counted[ended] = counted.get(ended, 0) + 1
-                self._set_retention(partition, workload)
+                counted[record.phase, where] = counted.get((record.phase, where), 0) + 1
+                self._set_retention(partition, key, record)
             except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-                failed[workload.key] = error_message(error)
-        for ended, times in counted.items():
-            self._count(ended, times)
+                failed[key] = error_message(error)
+        for one, times in counted.items():
+            self._count(one, times)
         return failed
 
     def _home_of(self, workload: Workload) -> tuple[Partition, Counter]:
-        """The partition and counter of a finished workload, which its LocalQueue decides."""
+        """The partition and counter of an ended workload, which its LocalQueue decides."""
         queue = cluster_queue_of(self.config, workload)
         where = (workload.namespace, workload.spec.queue_name, queue)
         return self.partitions[self.of_cluster_queue.get(queue, INSTALLATION)], where
 
-    def _set_retention(self, partition: Partition, workload: Workload) -> None:
-        is_kept = self.config.configuration.retention.after_finished_seconds is None
-        if is_kept and workload.spec.ttl_seconds_after_finished is None:
-            return
-        if f"workload/{workload.key}" not in partition.quarantined:
-            partition.timers.set(workload.key, next_due_at(self.config, workload))
+    def _set_retention(self, partition: Partition, key: str, record: EndedWorkload) -> None:
+        after = self.config.configuration.retention.after_finished_seconds
+        is_limited = after is not None or record.ttl_seconds is not None
+        if is_limited and workload_stream(key) not in partition.quarantined:
+            partition.timers.set(key, next_due_at(self.config, restored_workload(key, record)))
 
     def key_of(self, workload: Workload) -> str:
         """Return the partition that schedules a workload; INSTALLATION where it has no queue."""
@@ -257,11 +261,13 @@ class ClusterIndex:
         self,
         config: ObjectSet,
         workloads: Mapping[str, Workload],
+        ended: Mapping[str, EndedWorkload],
         rounds: Mapping[str, Round],
         quarantined: MutableMapping[str, Message],
     ) -> None:
         self._config = config
         self._workloads = workloads
+        self._ended = ended
         self._rounds = rounds
         self._quarantined = quarantined
         self._layout: PartitionLayout | None = None
@@ -279,8 +285,8 @@ class ClusterIndex:
 
     def partitions(self) -> PartitionIndex:
         """Index the pending updates and return all partitions; every reader comes through here."""
-        if self._pending:
-            self._flush()
+        for key in tuple(self._pending):
+            self.settle(key)
         for _ in self.build():
             pass
         assert self._partitions is not None
@@ -296,12 +302,13 @@ class ClusterIndex:
             known = self._configured = PartitionIndex(self.layout, self._quarantined)
         return known.partitions[key]
 
-    def _flush(self) -> None:
-        pending, self._pending = self._pending, {}
-        for key, before in pending.items():
-            after = self._workloads.get(key)
-            if before is not after:
-                self._update("workload", key, before, after)
+    def settle(self, key: str) -> None:
+        """Index the pending update of a workload, if it has one."""
+        if key not in self._pending:
+            return
+        before, after = self._pending.pop(key), self._workloads.get(key)
+        if before is not after:
+            self._update("workload", key, before, after)
 
     def forget_layout(self) -> None:
         """Compute the layout again when it is read next, as the configuration has changed."""
@@ -318,7 +325,7 @@ class ClusterIndex:
 
     def replace(self, kind: str, key: str, before: Any, after: Any, *, is_assumed: bool) -> None:  # noqa: ANN401 - the state of any kind
         """Index a changed object: workloads when the index is read, everything else at once."""
-        if before is after or _is_same_executor(kind, before, after):
+        if before is after or (kind == "executor" and is_status_change(before, after)):
             return
         if self._configured is not None and kind not in {"workload", "round"}:
             try:
@@ -361,7 +368,7 @@ class ClusterIndex:
             return
         self._pending = {}
         built = PartitionIndex(self.layout, self._quarantined)
-        failed = yield from built.fill(self._workloads, self._rounds)
+        failed = yield from built.fill(self._workloads, self._ended, self._rounds)
         self._partitions, self._configured = built, None
         for key, reason in failed.items():
             self._quarantined[workload_stream(key)] = reason
@@ -389,12 +396,3 @@ class ClusterIndex:
         is_same = (node.labels, node.spec.taints) == (before.labels, before.spec.taints)
         is_same = is_same and node.spec.executor == before.spec.executor
         return is_same and partitions.node_changed(node)
-
-
-def _is_same_executor(kind: str, before: Any, after: Any) -> bool:  # noqa: ANN401 - same
-    """Whether an Executor changed in its status alone, of which partitions read capabilities."""
-    if kind != "executor" or before is None or after is None:
-        return False
-    if set(before.spec.capabilities) != set(after.spec.capabilities):
-        return False
-    return bool(before.generation == after.generation and before.labels is after.labels)

@@ -172,7 +172,7 @@ def _sharing_budgets(cluster_state: ClusterState, key: str) -> dict[str, None]:
 
 def _moved_to(cluster_state: ClusterState, key: str, event: WorkloadSpecChanged) -> dict[str, None]:
     """The partition of a workload after a change of its spec, which may name another queue."""
-    known = cluster_state.workloads.get(key)
+    known = cluster_state.workload(key)
     if known is None:
         return {}
     return {cluster_state.layout.key_of(replace(known, spec=event.spec)): None}
@@ -198,5 +198,5 @@ def _of_workload(cluster_state: ClusterState, key: str, event: DomainEvent) -> s
         return cluster_state.layout.key_of(submitted)
     if isinstance(event, WorkloadImported) and event.cluster_queue:
         return cluster_state.layout.of_cluster_queue.get(event.cluster_queue, INSTALLATION)
-    known = cluster_state.workloads.get(key)
+    known = cluster_state.workload(key)
     return cluster_state.layout.key_of(known) if known else INSTALLATION
