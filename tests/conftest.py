@@ -24,6 +24,8 @@ TEMPLATE = "headgate_template"
 NIGHTLY = "nightly"
 # A test's database need not outlive the machine; everything else is as in production.
 FOR_TESTS = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB"}
+COLLECT_AFTER = (50_000, 20, 100)
+"""When garbage is collected: by Python's own thresholds, syntax trees are walked over and over."""
 _numbers = count(1)
 
 
@@ -61,6 +63,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Collect garbage again, and never look at what importing all tests has made."""
     gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
     gc.enable()
 
 

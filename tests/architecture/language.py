@@ -15,12 +15,21 @@ import sys
 import tokenize
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.architecture.page_strings import page_strings
-from tests.architecture.sources import BACKEND, ROOT, WORKERS, files, shown, tree
+from tests.architecture.sources import (
+    BACKEND,
+    ROOT,
+    WORKERS,
+    definitions,
+    files,
+    nodes,
+    shown,
+    strings,
+    tree,
+)
 
 PRONOUN = re.compile(
     r"who|whom|whose|whoever|somebody|someone|nobody|everybody|everyone|anybody|anyone"
@@ -77,8 +86,6 @@ WORD = re.compile(r"[A-Za-z]+")
 NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 WORDS_OF_A_TEXT = 3
 """String literals of fewer words are keys and names, not texts."""
-
-Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Text(NamedTuple):
@@ -189,23 +196,16 @@ def has_pronoun(words: Iterable[str]) -> bool:
 
 def names_in(path: Path) -> Iterator[Name]:
     """Functions, classes, and names bound at the top of the module or of a class."""
-    for node in nodes(path):
-        if isinstance(node, Definition):
-            yield Name(path, node.lineno, node.name)
-        if isinstance(node, ast.Module | ast.ClassDef):
-            for statement in node.body:
-                yield from (
-                    Name(path, statement.lineno, target.id)
-                    for target in targets_of(statement)
-                    if isinstance(target, ast.Name)
-                )
-
-
-@cache
-def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """Every definition, module and constant of a file, once."""
-    kept = (ast.Module, *Definition.__args__, ast.Constant)
-    return tuple(node for node in ast.walk(tree(path)) if isinstance(node, kept))
+    for definition in definitions(path):
+        yield Name(path, definition.lineno, definition.name)
+    scopes: list[ast.Module | ast.ClassDef] = [tree(path), *nodes(path, ast.ClassDef)]
+    for node in scopes:
+        for statement in node.body:
+            yield from (
+                Name(path, statement.lineno, target.id)
+                for target in targets_of(statement)
+                if isinstance(target, ast.Name)
+            )
 
 
 def types_in(path: Path) -> Iterator[Name]:
@@ -250,11 +250,9 @@ def python_texts(path: Path) -> Iterator[Text]:
 
 def literals_in(path: Path) -> Iterator[Text]:
     """Each string literal of some words, docstrings too; f-strings by their constant parts."""
-    for node in nodes(path):
-        if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-            continue
-        if len(node.value.split()) >= WORDS_OF_A_TEXT:
-            yield Text(path, node.lineno, node.value)
+    for line, value in strings(path):
+        if len(value.split()) >= WORDS_OF_A_TEXT:
+            yield Text(path, line, value)
 
 
 def other_texts(path: Path) -> Iterator[Text]:

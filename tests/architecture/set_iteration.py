@@ -16,9 +16,10 @@ SET_OPERATORS = (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
 
 def iterations_over_sets(module: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and source of each iteration in the order of a set."""
-    declared = declared_sets(module)
-    harmless = set(harmless_places(module))
-    for node in ast.walk(module):
+    nodes = list(ast.walk(module))
+    declared = declared_sets(nodes)
+    harmless = set(harmless_places(nodes))
+    for node in nodes:
         for iterated in iterated_by(node, harmless):
             if is_set(iterated, declared):
                 yield iterated.lineno, ast.unparse(iterated)
@@ -65,11 +66,11 @@ def is_set_operand(node: ast.expr, declared: set[str]) -> bool:
             return is_set(node, declared)
 
 
-def declared_sets(module: ast.Module) -> set[str]:
+def declared_sets(nodes: list[ast.AST]) -> set[str]:
     """Names of variables, parameters and fields that are sets throughout the file."""
     sets: set[str] = set()
     others: set[str] = set()
-    for node in ast.walk(module):
+    for node in nodes:
         match node:
             case ast.AnnAssign(target=ast.Name(id=name) | ast.Attribute(attr=name)):
                 (sets if is_set_type(node.annotation) else others).add(name)
@@ -89,9 +90,9 @@ def is_set_type(annotation: ast.expr) -> bool:
     return isinstance(annotation, ast.Name) and annotation.id in SET_TYPES
 
 
-def harmless_places(module: ast.Module) -> Iterator[int]:
+def harmless_places(nodes: list[ast.AST]) -> Iterator[int]:
     """Identities of the expressions that lose their order in what surrounds them."""
-    for node in ast.walk(module):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Name(id=name), args=arguments) if name in ORDERLESS:
                 yield from (id(argument) for argument in arguments)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.architecture.sources import ROOT, files, shown, tree
+from tests.architecture.sources import ROOT, files, nodes, shown
 
 FILE_LINES = 400
 TEST_FILE_LINES = 600
@@ -48,27 +48,32 @@ def file_limit(path: Path) -> int:
 
 def python_functions(path: Path) -> Iterator[tuple[str, int]]:
     """Each function with its length; docstrings and functions inside it count by themselves."""
-    waiting = list(functions_in(tree(path)))
-    while waiting:
-        node = waiting.pop()
-        inner = list(functions_in(node))
+    around: list[tuple[Function, int]] = []
+    for node in sorted(functions_in(path), key=lambda each: (each.lineno, each.col_offset)):
+        while around and last_line(around[-1][0]) < node.lineno:
+            outer, length = around.pop()
+            yield outer.name, length
+        if around:
+            outer, length = around.pop()
+            around.append((outer, length - span(node)))
         told = len((ast.get_docstring(node, clean=False) or "").splitlines())
-        yield node.name, span(node) - told - sum(span(found) for found in inner)
-        waiting += inner
+        around.append((node, span(node) - told))
+    yield from ((outer.name, length) for outer, length in around)
 
 
-def functions_in(node: ast.AST) -> Iterator[Function]:
-    """The functions below a node, those inside functions left to these."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, Function):
-            yield child
-        else:
-            yield from functions_in(child)
+def functions_in(path: Path) -> list[Function]:
+    """Every function of a file, those inside functions too."""
+    return [*nodes(path, ast.FunctionDef), *nodes(path, ast.AsyncFunctionDef)]
 
 
 def span(node: Function) -> int:
     """From `def` to the last line."""
-    return (node.end_lineno or node.lineno) - node.lineno + 1
+    return last_line(node) - node.lineno + 1
+
+
+def last_line(node: Function) -> int:
+    """The line on which it ends."""
+    return node.end_lineno or node.lineno
 
 
 def typescript_functions(path: Path) -> Iterator[tuple[str, int]]:

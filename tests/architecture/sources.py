@@ -2,14 +2,19 @@
 
 import ast
 import subprocess
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
+from typing import TypeVar, cast
 
 ROOT = Path(__file__).resolve().parents[2]
 BACKEND = ROOT / "backend" / "headgate"
 DOMAIN = BACKEND / "domain"
 WORKERS = ROOT / "workers" / "headgate_workers"
 MIGRATIONS = ROOT / "migrations"
+
+Node = TypeVar("Node", bound=ast.AST)
+Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @cache
@@ -36,6 +41,35 @@ def files_below(folder: Path, *suffixes: str) -> list[Path]:
 def tree(path: Path) -> ast.Module:
     """The syntax tree of a Python file."""
     return ast.parse(path.read_text(), filename=str(path))
+
+
+@cache
+def nodes_by_kind(path: Path) -> dict[type[ast.AST], list[ast.AST]]:
+    """Every node of a Python file by its class; all tests share the one walk over the tree."""
+    found = defaultdict(list)
+    for node in ast.walk(tree(path)):
+        found[type(node)].append(node)
+    return found
+
+
+def nodes(path: Path, *kinds: type[Node]) -> list[Node]:
+    """The nodes of some classes of a Python file, class by class."""
+    found = nodes_by_kind(path)
+    return cast("list[Node]", [node for kind in kinds for node in found.get(kind, ())])
+
+
+def definitions(path: Path) -> list[Definition]:
+    """Every class and function of a Python file."""
+    found: list[Definition] = [*nodes(path, ast.ClassDef)]
+    found += nodes(path, ast.FunctionDef)
+    found += nodes(path, ast.AsyncFunctionDef)
+    return found
+
+
+def strings(path: Path) -> list[tuple[int, str]]:
+    """Line and value of every string literal of a Python file, f-strings by their parts."""
+    found = nodes(path, ast.Constant)
+    return [(node.lineno, node.value) for node in found if isinstance(node.value, str)]
 
 
 def shown(path: Path) -> str:

@@ -9,7 +9,7 @@ from headgate.domain.workloads.explanation import Blocker
 from headgate.messages.catalogue import AS_RECORDED, FAMILIES, SUMMARIES, TEXTS
 from headgate.messages.pending_reasons import BLOCKERS
 from headgate.messages.rendering import required_arguments_of
-from tests.architecture.sources import BACKEND, files_below, shown, tree
+from tests.architecture.sources import BACKEND, files_below, nodes, shown, strings
 
 CODE_AT = {
     "message": 0,
@@ -42,9 +42,7 @@ def calls() -> Iterator[tuple[str, str, frozenset[str], bool]]:
     The last is true where further arguments come from a mapping.
     """
     for path in files_below(BACKEND, ".py"):
-        for node in ast.walk(tree(path)):
-            if not isinstance(node, ast.Call):
-                continue
+        for node in nodes(path, ast.Call):
             name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
             code = _code_of(node, name)
             if code:
@@ -87,10 +85,9 @@ def test_no_two_families_share_a_code() -> None:
 
 def test_every_text_belongs_to_a_code_that_the_program_gives() -> None:
     literals = {
-        node.value
+        value
         for path in files_below(BACKEND, ".py")
         if "/messages/" not in str(path)
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for _, value in strings(path)
     }
     assert not sorted(TEXTS.keys() - literals)

@@ -4,7 +4,16 @@ import ast
 import re
 from pathlib import Path
 
-from tests.architecture.sources import BACKEND, ROOT, WORKERS, assert_none, files, shown, tree
+from tests.architecture.sources import (
+    BACKEND,
+    ROOT,
+    WORKERS,
+    assert_none,
+    definitions,
+    files,
+    nodes,
+    shown,
+)
 
 EMPTY_WORDS = frozenset({"utils", "helpers", "common", "misc", "manager", "base", "data", "info"})
 SOURCES = frozenset({".py", ".ts", ".tsx", ".sql"})
@@ -17,13 +26,12 @@ def test_no_file_or_folder_has_a_name_that_says_nothing() -> None:
 
 
 def test_no_definition_has_a_name_that_says_nothing() -> None:
-    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     found = [
         f"{shown(path)}:{node.lineno}: {node.name}"
         for path in files()
         if path.suffix == ".py" and (path.is_relative_to(BACKEND) or path.is_relative_to(WORKERS))
-        for node in ast.walk(tree(path))
-        if isinstance(node, definitions) and words_of(node.name) & EMPTY_WORDS
+        for node in definitions(path)
+        if words_of(node.name) & EMPTY_WORDS
     ]
     assert_none(found, f"Rename by what it is; never {', '.join(sorted(EMPTY_WORDS))}:")
 
@@ -33,8 +41,8 @@ def test_no_import_is_relative() -> None:
         f"{shown(path)}:{node.lineno}"
         for path in files()
         if path.suffix == ".py"
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.ImportFrom) and node.level
+        for node in nodes(path, ast.ImportFrom)
+        if node.level
     ]
     assert_none(found, "The path one sees is the import one writes; make these absolute:")
 

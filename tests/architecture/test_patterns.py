@@ -11,12 +11,13 @@ import re
 import signal
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.architecture.sources import BACKEND, files_below, tree
+from tests.architecture.sources import BACKEND, files_below, nodes, tree
 from tests.hypothesis_profiles import is_full_depth
 
 LENGTH = 300_000 if is_full_depth() else 3_000
@@ -46,7 +47,7 @@ def uses() -> tuple[Use, ...]:
 
 def _uses() -> Iterator[Use]:
     for path in files_below(BACKEND, ".py"):
-        names = dict.fromkeys(name for name, _ in _compilations(tree(path)) if name)
+        names = dict.fromkeys(name for name, _ in _compilations(path) if name)
         parts = path.relative_to(BACKEND.parent).with_suffix("").parts
         for name in names:
             module = importlib.import_module(".".join(part for part in parts if part != "__init__"))
@@ -60,20 +61,21 @@ def _patterns(value: object) -> list["re.Pattern[Any]"]:
     return [each for each in values if isinstance(each, re.Pattern)]
 
 
-def _compilations(source: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+def _compilations(path: Path) -> Iterator[tuple[str, ast.Call]]:
     """Each call of `re.compile` with the name of the constant it stands in; empty where in none."""
-    if not any(isinstance(node, ast.Import) and node.names[0].name == "re" for node in source.body):
+    body = tree(path).body
+    if not any(isinstance(node, ast.Import) and node.names[0].name == "re" for node in body):
         return
     named = {
         id(inner): target.id
-        for node in source.body
+        for node in body
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
         for inner in ast.walk(node.value)
     }
-    for node in ast.walk(source):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile":
+    for node in nodes(path, ast.Call):
+        if ast.unparse(node.func) == "re.compile":
             yield named.get(id(node), ""), node
 
 
@@ -82,7 +84,7 @@ def _methods() -> dict[str, set[str]]:
     """By name of constant: the methods called on it, or `fullmatch` on each value of a table."""
     found: dict[str, set[str]] = {}
     for path in files_below(BACKEND, ".py"):
-        for node in ast.walk(tree(path)):
+        for node in nodes(path, ast.Attribute, ast.Call):
             match node:
                 case ast.Attribute(value=ast.Name(id=name), attr=method) if method in METHODS:
                     found.setdefault(name, set()).add(method)
@@ -95,7 +97,7 @@ def _methods() -> dict[str, set[str]]:
 
 def test_every_pattern_stands_in_a_constant_and_has_a_method() -> None:
     for path in files_below(BACKEND, ".py"):
-        for name, node in _compilations(tree(path)):
+        for name, node in _compilations(path):
             assert name, f"{path}:{node.lineno}: name the pattern, so that its time is tested"
             assert _methods().get(name), f"{path}:{node.lineno}: no use of {name} is found"
 

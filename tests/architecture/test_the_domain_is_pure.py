@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.architecture.set_iteration import iterations_over_sets
-from tests.architecture.sources import DOMAIN, assert_none, files_below, shown, tree
+from tests.architecture.sources import DOMAIN, assert_none, files_below, nodes, shown, tree
 
 PURE = frozenset(
     {
@@ -57,8 +57,8 @@ def test_the_domain_counts_in_integers() -> None:
     found = [
         f"{shown(path)}:{node.lineno}: {node.value}"
         for path in files_below(DOMAIN, ".py")
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.Constant) and isinstance(node.value, float)
+        for node in nodes(path, ast.Constant)
+        if isinstance(node.value, float)
     ]
     assert_none(found, "Floats round differently along different ways; use integers or a ratio:")
 
@@ -81,11 +81,8 @@ def allowed_in(path: Path) -> frozenset[str]:
 
 def imported(path: Path) -> Iterator[tuple[int, str]]:
     """Line and top-level name of each import of a file."""
-    for node in ast.walk(tree(path)):
-        match node:
-            case ast.Import(names=names):
-                yield from ((node.lineno, alias.name.partition(".")[0]) for alias in names)
-            case ast.ImportFrom(module=str(module)):
-                yield node.lineno, module.partition(".")[0]
-            case _:
-                pass
+    for node in nodes(path, ast.Import):
+        yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
+    for absolute in nodes(path, ast.ImportFrom):
+        if absolute.module is not None:
+            yield absolute.lineno, absolute.module.partition(".")[0]

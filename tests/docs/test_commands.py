@@ -1,6 +1,5 @@
 """Every command that a page, a remedy or an error names exists, with its options."""
 
-import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headgate.messages.catalogue import TEXTS
-from tests.architecture.sources import BACKEND, assert_none, files_below, shown, tree
+from tests.architecture.sources import BACKEND, assert_none, files_below, shown, strings
 from tests.docs.commands import Command, calls_in, fault_of, pages
 
 NAMED = re.compile(r"\b(headgate [a-z][a-z-]+)")
@@ -44,17 +43,11 @@ def test_every_command_in_a_text_of_the_code_exists() -> None:
     named = [
         Command(shown(path), call)
         for path in files_below(BACKEND, ".py")
-        for text in _texts(tree(path))
+        for _, text in strings(path)
         for call in IN_BACKQUOTES.findall(text)
     ]
     assert len(named) > 10
     assert_none(_faults(named), "These commands do not exist:")
-
-
-def _texts(module: ast.Module) -> Iterator[str]:
-    for node in ast.walk(module):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
 
 
 def _faults(calls: Iterator[Command] | list[Command]) -> list[str]:
