@@ -96,7 +96,7 @@ def test_nothing_is_folded_between_the_slices_of_a_read(monkeypatch: pytest.Monk
     async def scenario() -> tuple[list[int], bool]:
         await reader.start()
         seen = await reader.while_still(positions())
-        has_followed = await reader.reached(1, within_seconds=5)
+        has_followed = await reader.reached(1, within_seconds=180)
         await reader.stop()
         return seen, has_followed
 

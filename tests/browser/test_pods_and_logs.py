@@ -26,7 +26,7 @@ NODE = "this-machine"
 TOKEN = "page-agent"
 WORKLOADS = "/v1/namespaces/default/workloads"
 AGENT = (HEADGATE, "agent", "--name", LOCAL, "--node", NODE, "--allow-root")
-STOP_SECONDS = 30.0
+STOP_SECONDS = 180.0
 SCRIPT = r"""
 printf 'rank \033[31m%s\033[0m of <b>%s</b>\n' "$RANK" "$WORLD_SIZE"
 while [ ! -e "$SIGNS/go" ]; do sleep 0.05; done

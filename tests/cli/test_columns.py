@@ -100,7 +100,7 @@ def test_lists_are_written_by_templates(headgate: Invoker) -> None:
 
 
 def test_queues_show_their_use_of_the_quota(headgate: Invoker) -> None:
-    headgate("wait", "chosen", "--for", "condition=Admitted", "--timeout", "20s")
+    headgate("wait", "chosen", "--for", "condition=Admitted", "--timeout", "180s")
     headers, row = (line.split("   ") for line in headgate("get", "cq").stdout.splitlines())
     cells = {
         name.strip(): cell.strip()

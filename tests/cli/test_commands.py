@@ -81,7 +81,7 @@ spec: {}
 def remove(headgate: Invoker, *names: str) -> None:
     for name in names:
         headgate("cancel", name)
-        headgate("wait", name, "--for", "phase=Cancelled", "--timeout", "20s", code=6)
+        headgate("wait", name, "--for", "phase=Cancelled", "--timeout", "180s", code=6)
         headgate("delete", f"wl/{name}", "-y")
 
 
@@ -121,7 +121,7 @@ def test_an_unknown_kind_is_wrong_usage(headgate: Invoker) -> None:
 def test_a_waiting_workload_says_what_it_waits_for(headgate: Invoker) -> None:
     submit(headgate, "first", "3", "--wait")
     submit(headgate, "second", "3")
-    headgate("wait", "second", "--for", "condition=QuotaReserved=False", "--timeout", "20s")
+    headgate("wait", "second", "--for", "condition=QuotaReserved=False", "--timeout", "180s")
     told = headgate("why", "second").stdout
     assert "3 CPU (" in told.splitlines()[0]
     assert "default/first" in told
@@ -146,11 +146,11 @@ def test_an_executor_brings_workloads_to_their_end(
     executor = SimulatedExecutor(connection, SimulatedRuns(lambda *_: quick))
     executor.run(lambda: executor.reported >= 2)
     executor.close()
-    headgate("wait", "quick", "--for", "finished", "--timeout", "20s")
+    headgate("wait", "quick", "--for", "finished", "--timeout", "180s")
     assert headgate.json("get", "wl/quick")["status"]["phase"] == "Succeeded"
     titles = headgate("describe", "wl/quick").stdout
     assert "Timeline" in titles
-    headgate("wait", "quick", "--for", "condition=Held", "--timeout", "5s", code=6)
+    headgate("wait", "quick", "--for", "condition=Held", "--timeout", "180s", code=6)
 
 
 def test_lists_come_in_every_format(headgate: Invoker) -> None:
@@ -168,7 +168,7 @@ def test_a_hold_keeps_and_a_release_lets_go(headgate: Invoker) -> None:
     headgate("resume", "cq/small")
     assert "check" in headgate("why", "kept").stdout
     headgate("release", "kept")
-    headgate("wait", "kept", "--for", "condition=Admitted", "--timeout", "20s")
+    headgate("wait", "kept", "--for", "condition=Admitted", "--timeout", "180s")
     remove(headgate, "kept")
 
 

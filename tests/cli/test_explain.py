@@ -120,7 +120,7 @@ def test_a_reason_fits_on_80_columns_and_is_said_once(
 ) -> None:
     for name, cpu in (("holder-with-a-long-name", "3"), ("second-with-a-long-name", "1")):
         headgate("submit", "--name", name, "--queue", "main", "--cpu", cpu)
-        headgate("wait", name, "--for", "condition=Admitted", "--timeout", "20s")
+        headgate("wait", name, "--for", "condition=Admitted", "--timeout", "180s")
     headgate("submit", "--name", "pending", "--queue", "main", "--cpu", "2")
     monkeypatch.setenv("COLUMNS", "80")
     shown = headgate("why", "pending").stdout

@@ -64,7 +64,7 @@ def test_a_team_with_a_range_gets_what_it_left_out_and_is_told_what_is_too_much(
     assert "Container cpu=2" in shown
     assert "cpu=250m" in headgate("get", "runtimeclass", "sandboxed").stdout
     assert "runtime=gvisor" in headgate("get", "runtimeclass", "-o", "wide").stdout
-    headgate("wait", "silent", "-n", "team", "--for", "condition=Admitted", "--timeout", "30s")
+    headgate("wait", "silent", "-n", "team", "--for", "condition=Admitted", "--timeout", "180s")
     read = headgate.json("get", "wl", "silent", "-n", "team")
     (given,) = read["status"]["admission"]["podSetAssignments"]
     assert given["resourceUsage"]["cpu"] == "1500m"

@@ -18,7 +18,7 @@ from headgate.executor.substrates.agent.run_directory import Started, Supervisor
 from headgate.executor.substrates.agent.zygote import SHIM_NAME
 
 HEADGATE = str(Path(sys.executable).with_name("headgate"))
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 180.0
 
 
 class AgentProcess:

@@ -22,7 +22,7 @@ NAMESPACE = "bad-days"
 POOL = "headgate.dev/pool"
 TOPOLOGY = "hosts"
 QUOTA = {"cpu": "1000", "memory": "10Ti"}
-WAIT_SECONDS = 90.0
+WAIT_SECONDS = 180.0
 LOOK_SECONDS = 0.05
 FINAL_PHASES = frozenset({"Succeeded", "Failed", "Cancelled"})
 

@@ -30,7 +30,7 @@ SEARCH_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 NODES = 4
 CPUS = 16
 MEBIBYTES = 8000
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 180.0
 FIRST_PORT = 17_300
 MAX_CLUSTERS = 100
 

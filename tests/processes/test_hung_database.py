@@ -94,7 +94,7 @@ def test_the_api_answers_while_the_database_hangs_and_goes_on_afterwards(
     assert http.get("/v1/queues", headers=strange).status_code == 503
 
     proxy.resume()
-    wait_until(lambda: http.get("/readyz").json()["status"] == "ok", "it is ready again", 30)
+    wait_until(lambda: http.get("/readyz").json()["status"] == "ok", "it is ready again")
     assert http.post(HERE, json=workload("meanwhile")).status_code in (201, 409)
     assert http.post(HERE, json=workload("after")).status_code == 201
     names = [one["metadata"]["name"] for one in http.get(HERE).json()["items"]]

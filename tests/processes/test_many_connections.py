@@ -36,7 +36,7 @@ from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, workload
 from tests.api.serving import Server, serving
 from tests.builders.documents import queue_documents
-from tests.processes.programs import wait_until
+from tests.processes.programs import DEADLINE_SECONDS, wait_until
 
 HERE = "/v1/namespaces/team-a/workloads"
 IDLE_SECONDS = 3.0
@@ -69,7 +69,9 @@ def connections(server: Server, count: int, said: bytes = b"") -> Iterator[list[
     opened = []
     try:
         for _ in range(count):
-            opened.append(socket.create_connection(("127.0.0.1", server.port), timeout=20))
+            opened.append(
+                socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_SECONDS)
+            )
             opened[-1].sendall(said)
         yield opened
     finally:
@@ -100,17 +102,21 @@ def _descriptors() -> Iterator[None]:
 
 def test_more_connections_than_a_server_accepts_by_default_keep_none_out(server: Server) -> None:
     with connections(server, SILENT) as silent, connections(server, HALF_SENT, HALF) as half:
-        fresh = httpx.Client(base_url=server.url, headers=dict(server.http.headers), timeout=20)
+        fresh = httpx.Client(
+            base_url=server.url, headers=dict(server.http.headers), timeout=DEADLINE_SECONDS
+        )
         with fresh:
             assert fresh.get("/healthz").status_code == 200
             assert fresh.post(HERE, json=workload("in-a-crowd")).status_code == 201
-        wait_until(lambda: closed(silent) == SILENT, "silent connections are closed", 20)
-        wait_until(lambda: closed(half) == HALF_SENT, "half-sent requests are closed", 20)
+        wait_until(lambda: closed(silent) == SILENT, "silent connections are closed")
+        wait_until(lambda: closed(half) == HALF_SENT, "half-sent requests are closed")
 
 
 def _open_stream(server: Server, header: dict[str, str]) -> tuple[int, str]:
     """The status of a stream that is left open, and when to try again."""
-    with httpx.stream("GET", f"{server.url}/v1/stream", headers=header, timeout=20) as answer:
+    with httpx.stream(
+        "GET", f"{server.url}/v1/stream", headers=header, timeout=DEADLINE_SECONDS
+    ) as answer:
         return answer.status_code, answer.headers.get("retry-after", "")
 
 
@@ -125,7 +131,7 @@ def test_a_token_has_so_many_streams_and_no_more(server: Server) -> None:
         assert _open_stream(server, header) == (503, "5")
         assert server.http.get("/v1/queues", headers=header).status_code == 200
         assert _open_stream(server, dict(server.http.headers))[0] == 200
-    wait_until(lambda: _open_stream(server, header)[0] == 200, "streams that ended are free", 30)
+    wait_until(lambda: _open_stream(server, header)[0] == 200, "streams that ended are free")
 
 
 def test_a_token_that_asks_too_often_is_told_to_wait(server: Server) -> None:

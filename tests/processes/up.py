@@ -18,7 +18,7 @@ from tests.directories import run_directory
 from tests.processes.programs import wait_until
 
 SECONDS_TO_START = 180.0
-SECONDS_TO_ANSWER = 30.0
+SECONDS_TO_ANSWER = 120.0
 SECONDS_TO_STOP = 90.0
 HEADGATE = str(Path(sys.executable).with_name("headgate"))
 
