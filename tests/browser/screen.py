@@ -13,21 +13,27 @@ MILLISECONDS_TO_APPEAR = 120_000
 
 
 class Screen:
-    """One tab on the page."""
+    """One tab on the page, which the first page it opens signs in if there is a token."""
 
-    def __init__(self, page: Page, url: str) -> None:
+    def __init__(self, page: Page, url: str, token: str = "") -> None:
         self.page = page
         self.url = url
+        self._token = token
         self.complaints: list[str] = []
         page.on("console", self._listen)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
     def open(self, path: str, title: str) -> None:
         """Go to a page by its address and wait for its heading, if it has one."""
-        self.page.goto(self.url + path)
+        self.go(path)
         if title:
             expect(self.page.get_by_role("heading", level=1, name=title)).to_be_visible()
         self.wait_until_settled()
+
+    def go(self, path: str) -> None:
+        """Go to a page by its address only; the first address has the token, as one is given it."""
+        given, self._token = self._token, ""
+        self.page.goto(f"{self.url}{path}#token={given}" if given else f"{self.url}{path}")
 
     def wait_until_live(self) -> None:
         """Wait for the stream to be connected."""

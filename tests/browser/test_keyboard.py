@@ -19,11 +19,11 @@ PAGES = {
 }
 
 
-def test_g_and_a_letter_go_to_a_page(screen: Screen) -> None:
+def test_g_and_a_letter_go_to_a_page(overview: Screen) -> None:
     for key, title in PAGES.items():
-        screen.page.keyboard.press("g")
-        screen.page.keyboard.press(key)
-        expect(screen.page.get_by_role("heading", level=1, name=title)).to_be_visible()
+        overview.page.keyboard.press("g")
+        overview.page.keyboard.press(key)
+        expect(overview.page.get_by_role("heading", level=1, name=title)).to_be_visible()
 
 
 def test_a_row_is_found_opened_and_closed_without_a_mouse(
@@ -45,20 +45,20 @@ def test_a_row_is_found_opened_and_closed_without_a_mouse(
     expect(panel).to_have_count(0)
 
 
-def test_the_palette_finds_a_queue_by_name(screen: Screen) -> None:
-    screen.page.keyboard.press("Control+k")
-    screen.page.keyboard.type("lend")
-    found = screen.page.get_by_role("option", name="lender")
+def test_the_palette_finds_a_queue_by_name(overview: Screen) -> None:
+    overview.page.keyboard.press("Control+k")
+    overview.page.keyboard.type("lend")
+    found = overview.page.get_by_role("option", name="lender")
     expect(found).to_have_attribute("aria-selected", "true")
-    screen.page.keyboard.press("Enter")
-    expect(screen.page.get_by_role("heading", level=1, name="lender")).to_be_visible()
+    overview.page.keyboard.press("Enter")
+    expect(overview.page.get_by_role("heading", level=1, name="lender")).to_be_visible()
 
 
-def test_the_question_mark_shows_all_commands(screen: Screen) -> None:
-    screen.page.keyboard.press("?")
-    expect(screen.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
-    screen.page.keyboard.press("Escape")
-    expect(screen.page.get_by_role("dialog")).to_have_count(0)
+def test_the_question_mark_shows_all_commands(overview: Screen) -> None:
+    overview.page.keyboard.press("?")
+    expect(overview.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    overview.page.keyboard.press("Escape")
+    expect(overview.page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_a_queue_is_stopped_and_resumed_with_a_reason(screen: Screen) -> None:

@@ -169,18 +169,18 @@ def test_a_browser_that_was_cut_off_shows_what_a_reload_shows(
 
 
 def test_a_page_that_could_not_be_fetched_leaves_the_frame_and_comes_by_itself(
-    screen: Screen,
+    overview: Screen,
 ) -> None:
-    screen.page.context.set_offline(True)
-    expect(screen.freshness).not_to_have_attribute("data-link", "connected")
-    pages = screen.page.get_by_role("navigation", name="Pages")
+    overview.page.context.set_offline(True)
+    expect(overview.freshness).not_to_have_attribute("data-link", "connected")
+    pages = overview.page.get_by_role("navigation", name="Pages")
     pages.get_by_role("link", name="Scheduling cycles").click()
-    expect(screen.page.get_by_role("alert")).to_contain_text("Can't reach the server")
+    expect(overview.page.get_by_role("alert")).to_contain_text("Can't reach the server")
     expect(pages).to_be_visible()
-    screen.page.context.set_offline(False)
-    expect(screen.page.get_by_role("heading", level=1, name="Scheduling cycles")).to_be_visible()
+    overview.page.context.set_offline(False)
+    expect(overview.page.get_by_role("heading", level=1, name="Scheduling cycles")).to_be_visible()
     # The browser and the router report what did not get through.
-    screen.complaints.clear()
+    overview.complaints.clear()
 
 
 def test_two_browsers_and_the_command_line_agree_at_the_end(

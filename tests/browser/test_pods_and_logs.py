@@ -138,10 +138,10 @@ def test_pods_and_their_output_are_seen_while_they_run(
 @pytest.mark.nightly
 @pytest.mark.parametrize("hand", [Pointer, Keyboard])
 def test_story_of_a_researcher_from_a_gang_that_cannot_fit_to_one_that_succeeds(
-    screen: Screen, client: HeadgateClient, agent: None, hand: type[Pointer | Keyboard]
+    overview: Screen, client: HeadgateClient, agent: None, hand: type[Pointer | Keyboard]
 ) -> None:
     """Told at once, lowered by the offered remedy, logs watched, resubmitted after a failure."""
-    page, does = screen.page, hand(screen.page)
+    page, does = overview.page, hand(overview.page)
     wait_until(lambda: NODE in _cpus_of_nodes(client), "the agent has told of its host")
     page.keyboard.press("g")
     page.keyboard.press("n")

@@ -23,8 +23,8 @@ def test_a_token_is_asked_for_checked_and_used(tab: BrowserContext, headgate: Up
     expect(page.get_by_role("heading", level=1, name="Overview")).to_be_visible()
 
 
-def test_a_token_in_the_address_does_not_stay_there(screen: Screen) -> None:
-    expect(screen.page).to_have_url(f"{screen.url}/")
+def test_a_token_in_the_address_does_not_stay_there(overview: Screen) -> None:
+    expect(overview.page).to_have_url(f"{overview.url}/")
 
 
 def test_an_address_with_a_token_of_old_says_that_it_is_refused(

@@ -9,7 +9,6 @@ from playwright.sync_api import BrowserContext, expect
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
 from tests.browser.cluster import NAMESPACE, Object, workload
-from tests.browser.conftest import sign_in_as
 from tests.browser.screen import Screen
 from tests.browser.test_live import finish
 from tests.processes.up import Up
@@ -121,7 +120,8 @@ def test_submit_page(
 
     scope = {"name": "sub", "role": "submitter", "namespaces": [NAMESPACE]}
     secret = client.act("/v1/tokens", scope)["secret"]
-    theirs = sign_in_as(tab.new_page(), headgate, secret)
+    theirs = Screen(tab.new_page(), headgate.url, secret)
+    theirs.go("/")
     pages = theirs.page.get_by_role("navigation", name="Pages")
     expect(pages.get_by_role("link", name="My work")).to_be_visible()
     expect(pages.get_by_role("link", name="Configuration")).to_be_hidden()
