@@ -11,7 +11,9 @@ from hypothesis import settings
 
 DEPTH_VARIABLE: Final = "HEADGATE_TEST_DEPTH"
 FULL: Final = "full"
-QUICK_EXAMPLES, FULL_EXAMPLES, MIN_EXAMPLES = 30, 400, 10
+QUICK_EXAMPLES, FULL_EXAMPLES, MIN_EXAMPLES = 20, 400, 10
+QUICK_SHARE: Final = 40
+"""How many times as many examples the nightly run tries of a test that names only these."""
 
 
 def load_profile() -> None:
@@ -30,5 +32,5 @@ def is_full_depth() -> bool:
 
 
 def examples(full: int, quick: int = 0) -> int:
-    """`full` examples in the nightly run; else `quick`, or a twentieth but at least 10."""
-    return full if is_full_depth() else quick or max(MIN_EXAMPLES, full // 20)
+    """`full` examples in the nightly run; else `quick`, or a fortieth but at least 10."""
+    return full if is_full_depth() else quick or max(MIN_EXAMPLES, full // QUICK_SHARE)

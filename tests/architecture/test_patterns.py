@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.architecture.sources import BACKEND, files_below, nodes, tree
-from tests.hypothesis_profiles import is_full_depth
+from tests.hypothesis_profiles import examples, is_full_depth
 
 LENGTH = 300_000 if is_full_depth() else 3_000
 SECONDS = 20
@@ -103,6 +103,7 @@ def test_every_pattern_stands_in_a_constant_and_has_a_method() -> None:
 
 
 @given(piece=st.sampled_from(PIECES) | st.text(min_size=1, max_size=3), end=st.sampled_from(ENDS))
+@settings(max_examples=examples(400, quick=10))
 def test_every_pattern_takes_linear_time(piece: str, end: str) -> None:
     text = piece * (LENGTH // len(piece)) + end
     for use in uses():

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.application.access.redaction import message_json, redactor_of, visible_to
@@ -20,6 +20,7 @@ from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
 from headgate.event_log.codec import EVENT_CLASSES, encode
 from headgate.messages.catalogue import AS_RECORDED, text_of
 from tests.event_log.samples import sample_of
+from tests.hypothesis_profiles import examples
 
 FOREIGN = "team-b/codename-zeus"
 OWN = "team-a/mine"
@@ -82,6 +83,7 @@ def test_events_with_references_are_found() -> None:
 
 @pytest.mark.parametrize("event_class", WITH_REFERENCES)
 @given(message=messages | recorded)
+@settings(max_examples=examples(400, quick=6))
 def test_no_event_names_an_object_of_another_namespace(
     event_class: type[DomainEvent], message: Message
 ) -> None:
