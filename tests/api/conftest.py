@@ -13,6 +13,7 @@ from headgate.application.run_partition import run_partition, sync_partitions
 from headgate.bootstrap import Platform, open_platform
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api, workload
+from tests.api.serving import shared_application
 
 ROLES = {"viewer": [], "executor": [], "submitter": ["team-a"]}
 
@@ -39,7 +40,13 @@ def platform(settings: Settings) -> Iterator[Platform]:
 
 @pytest.fixture(scope="session")
 def application() -> Litestar:
-    """The application of all modules, as its routes take half a second; `client` starts it."""
+    """The application of all modules; `client` starts it."""
+    return shared_application()
+
+
+@pytest.fixture(scope="session")
+def spare_application() -> Litestar:
+    """A second one, for tests that start it while that of their module runs."""
     return routes_only()
 
 

@@ -1,4 +1,4 @@
-"""The API as a process of its own, for what only a real server shows."""
+"""The API as a process of its own, for what only a real server shows, and the one of all others."""
 
 import os
 import signal
@@ -8,16 +8,25 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import httpx
 import msgspec
+from litestar import Litestar
 
+from headgate.api.app import routes_only
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET
 
 SECONDS_TO_START = 180
 SECONDS_TO_ANSWER = 120
 SECONDS_TO_STOP = 120
+
+
+@cache
+def shared_application() -> Litestar:
+    """The application that all modules of a process connect, as its routes take half a second."""
+    return routes_only()
 
 
 class Server:

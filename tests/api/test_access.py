@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from litestar import Litestar
 from litestar.routes import HTTPRoute
 
-from headgate.api.app import routes_only
 from headgate.application.access.rights import VERBS, right_named
 from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
 
@@ -79,10 +79,10 @@ def test_only_some_roles_write(
         assert answer.status_code == 403, answer.text
 
 
-def test_every_route_names_a_right_of_the_table() -> None:
+def test_every_route_names_a_right_of_the_table(application: Litestar) -> None:
     named = {
         f"{method} {route.path}": handler.opt.get("right")
-        for route in routes_only().routes
+        for route in application.routes
         if isinstance(route, HTTPRoute) and route.path.startswith(("/v1/", "/metrics"))
         for handler in route.route_handlers
         for method in handler.http_methods - {"OPTIONS"}

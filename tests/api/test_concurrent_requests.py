@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from httpx import Response
+from litestar import Litestar
 from litestar.testing import TestClient
 
-from headgate.api.app import app_over, application_services
+from headgate.api.app import application_services, connect
 from headgate.api.bodies import MAX_INLINE_BYTES
 from headgate.application.ports import Ids
 from headgate.bootstrap import Platform
@@ -57,8 +58,9 @@ def ids(platform: Platform) -> CountedIds:
 
 
 @pytest.fixture(scope="module")
-def caller(platform: Platform, ids: CountedIds) -> Iterator[Api]:
-    with TestClient(app_over(replace(application_services(platform), ids=ids))) as started:
+def caller(platform: Platform, ids: CountedIds, spare_application: Litestar) -> Iterator[Api]:
+    services = replace(application_services(platform), ids=ids)
+    with TestClient(connect(spare_application, services)) as started:
         yield Api(started, ADMIN_SECRET)
 
 

@@ -4,9 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
+from litestar import Litestar
 from litestar.testing import TestClient
 
-from headgate.api.app import app_over, application_services
+from headgate.api.app import application_services, connect
 from headgate.bootstrap import open_platform
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api, flavor, workload
@@ -64,12 +65,12 @@ def test_batches_and_objects_are_kept_under_keys_too(admin: Api, path: str, body
 
 
 def test_an_answer_that_was_never_sent_is_given_by_the_next_process(
-    admin: Api, settings: Settings
+    admin: Api, settings: Settings, spare_application: Litestar
 ) -> None:
     platform = open_platform(settings)
     dying = application_services(platform)
     body = workload("survivor")
-    with TestClient(app_over(dying)) as client:
+    with TestClient(connect(spare_application, dying)) as client:
         sent = Api(client, ADMIN_SECRET).post(HERE, body, Idempotency_Key="k6")
     platform.close()
     again = admin.post(HERE, body, Idempotency_Key="k6")

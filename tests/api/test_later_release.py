@@ -6,10 +6,11 @@ import msgspec
 import psycopg
 import pytest
 from alembic import command
+from litestar import Litestar
 from litestar.testing import TestClient
 
 from headgate.adapters.postgres.maintenance import alembic_config, migrate
-from headgate.api.app import app_over, application_services
+from headgate.api.app import application_services, connect
 from headgate.application.failures import MigrationRefused, ReleaseTooOld
 from headgate.application.ports import Appended, NewEvent, Unavailable
 from headgate.application.run_partition import run_partition
@@ -92,8 +93,11 @@ def own_platform(fresh_database_url: str, settings: Settings) -> Iterator[Platfo
     opened.close()
 
 
-def test_a_process_that_is_too_old_says_so_and_waits(own_platform: Platform) -> None:
-    with TestClient(app_over(application_services(own_platform))) as client:
+def test_a_process_that_is_too_old_says_so_and_waits(
+    own_platform: Platform, spare_application: Litestar
+) -> None:
+    own = connect(spare_application, application_services(own_platform))
+    with TestClient(own) as client:
         api = Api(client, ADMIN_SECRET)
         assert api.get("/readyz").status_code == 200
 
@@ -102,7 +106,8 @@ def test_a_process_that_is_too_old_says_so_and_waits(own_platform: Platform) -> 
         services = client.app.state["services"]
         wait_until(lambda: services.reader.too_old is not None, "the event is read")
         _is_too_old(api, position)
-    with TestClient(app_over(application_services(own_platform))) as started_later:
+    later_one = connect(spare_application, application_services(own_platform))
+    with TestClient(later_one) as started_later:
         _is_too_old(Api(started_later, ADMIN_SECRET), position)
 
 

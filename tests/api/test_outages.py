@@ -10,7 +10,7 @@ from litestar.testing import TestClient
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
-from headgate.api.app import app_over, application_services
+from headgate.api.app import application_services, connect
 from headgate.application.application_services import ApplicationServices, DatabaseClock
 from headgate.application.ports import Unavailable
 from headgate.bootstrap import Platform
@@ -25,9 +25,8 @@ def services(platform: Platform) -> ApplicationServices:
 
 
 @pytest.fixture
-def api(services: ApplicationServices) -> Iterator[Api]:
-    app: Litestar = app_over(services)
-    with TestClient(app) as client:
+def api(services: ApplicationServices, spare_application: Litestar) -> Iterator[Api]:
+    with TestClient(connect(spare_application, services)) as client:
         yield Api(client, ADMIN_SECRET)
 
 

@@ -8,7 +8,7 @@ from litestar.testing import TestClient
 from msgspec import structs
 
 from headgate.adapters.postgres.tail import PostgresTail
-from headgate.api.app import app_over, application_services
+from headgate.api.app import application_services, connect
 from headgate.bootstrap import Platform, open_platform
 from headgate.event_log.chain import PastLost
 from headgate.settings import Settings
@@ -61,13 +61,13 @@ def test_it_folds_the_log_anew_and_tells_callers_and_watchers(
 
 
 def test_a_new_connection_of_any_pool_tells_of_the_loss(
-    settings: Settings, fresh_database_url: str
+    settings: Settings, fresh_database_url: str, spare_application: Litestar
 ) -> None:
     """The connection of the tail may live on: here it looks once an hour, and is not notified."""
     platform = open_platform(structs.replace(settings, database_url=fresh_database_url))
     tail = PostgresTail(fresh_database_url, poll_seconds=3_600)
     services = application_services(replace(platform, tail=tail))
-    with TestClient(app_over(services)) as client:
+    with TestClient(connect(spare_application, services)) as client:
         record(platform.event_log, *cluster("gpu"))
         restore = back_up(fresh_database_url, ())
         record(platform.event_log, submitted("lost", "gpu"))

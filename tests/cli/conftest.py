@@ -13,27 +13,20 @@ from granian.constants import Interfaces
 from granian.server.embed import Server
 from litestar import Litestar
 
-from headgate.api.app import application_services, connect, routes_only
+from headgate.api.app import application_services, connect
 from headgate.application.run_partition import idle_seconds, sweep
 from headgate.bootstrap import open_platform
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
 from headgate.settings import Settings
+from tests.api.serving import shared_application
 from tests.cli.invocation import Invoker
 
 SECRET = "an-admin-token-for-tests"
 
 
-@pytest.fixture(scope="session")
-def application() -> Litestar:
-    """The application of all modules, as making its routes takes long."""
-    return routes_only()
-
-
 @pytest.fixture(scope="module")
-def connection(
-    application: Litestar, database_url: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Connection]:
+def connection(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     """A served and scheduled Headgate of this module's own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -49,7 +42,7 @@ def connection(
     scheduler = threading.Thread(target=_schedule, args=(settings, stopping))
     scheduler.start()
     try:
-        with _served(application, settings, port):
+        with _served(shared_application(), settings, port):
             yield Connection(url=f"http://127.0.0.1:{port}", token=SECRET, source="test")
     finally:
         stopping.set()

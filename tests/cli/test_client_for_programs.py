@@ -13,9 +13,9 @@ from headgate.client import (
     WaitTimeout,
     manifest_of,
 )
-from tests.cli.conftest import application, connection
+from tests.cli.conftest import connection
 
-__all__ = ["application", "connection"]
+__all__ = ["connection"]
 
 
 def test_the_package_gives_all_that_it_names_and_nothing_else() -> None:

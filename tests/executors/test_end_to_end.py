@@ -27,7 +27,7 @@ from headgate.client.transport import Connection, ServerProblem
 from headgate.executor.core import LogMark
 from headgate.executor.reconcile import report_of
 from headgate.executor.substrate import RunKey
-from tests.cli.conftest import application, client, connection
+from tests.cli.conftest import client, connection
 from tests.cli.test_replay_and_verify import assert_verified
 from tests.executors.agent_process import HEADGATE, WAIT_SECONDS, AgentProcess
 from tests.executors.agents import (
@@ -45,7 +45,7 @@ from tests.executors.agents import (
 from tests.executors.pods import literal
 from tests.executors.test_pod_images import NAME, FakePodman, needs_root
 
-__all__ = ["agent", "application", "client", "connection"]
+__all__ = ["agent", "client", "connection"]
 
 
 def test_each_rank_writes_its_line(connection: Connection, agent: AgentProcess) -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
-from tests.cli.conftest import application, client, connection
+from tests.cli.conftest import client, connection
 from tests.executors.agent_process import HEADGATE, AgentProcess
 from tests.executors.agents import WORKLOADS, agent, environment_of, events_of, output_of
 
-__all__ = ["agent", "application", "client", "connection"]
+__all__ = ["agent", "client", "connection"]
 
 MAX_SECONDS = 240.0  # commands start interpreters, each slow on a busy machine
 EXAMPLES = Path(__file__).parents[2] / "examples"

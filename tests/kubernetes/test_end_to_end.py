@@ -10,7 +10,7 @@ from headgate.cli.operations.local_agent import LOCAL, QUEUE, prepare
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
 from headgate.executor.substrate import NodeDescription
-from tests.cli.conftest import application, client, connection
+from tests.cli.conftest import client, connection
 from tests.executors.agent_process import HEADGATE, WAIT_SECONDS
 from tests.executors.agents import environment_of, phase
 from tests.executors.pods import eventually
@@ -19,7 +19,7 @@ from tests.kubernetes.builders import podded
 from tests.kubernetes.job_controller import JobController
 from tests.kubernetes.kubelet import Cluster
 
-__all__ = ["application", "client", "connection"]
+__all__ = ["client", "connection"]
 
 pytestmark = pytest.mark.nightly
 

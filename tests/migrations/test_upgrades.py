@@ -14,7 +14,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from headgate.adapters.postgres.maintenance import alembic_config, migrate
-from headgate.api.app import app_over, application_services
+from headgate.api.app import application_services, connect
 from headgate.application.commands.append_unit import read_columns, rows_of
 from headgate.application.verify import Finding
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
@@ -24,6 +24,7 @@ from headgate.domain.recorded_event import evolve_state
 from headgate.embedded.servers import EmbeddedPostgres
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api
+from tests.api.serving import shared_application
 from tests.conftest import new_database
 from tests.contracts.history import START
 from tests.contracts.test_workload_pods import STREAM, admitted, told
@@ -55,6 +56,13 @@ def earlier_schema(postgres_server: EmbeddedPostgres) -> Iterator[str]:
 
 
 @pytest.fixture
+def earlier_url(postgres_server: EmbeddedPostgres, earlier_schema: str) -> Iterator[str]:
+    """A database of the earlier commit without events."""
+    with new_database(postgres_server, earlier_schema) as url:
+        yield url
+
+
+@pytest.fixture
 def empty_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
     """An empty database."""
     with new_database(postgres_server, "template0") as url:
@@ -79,7 +87,7 @@ def upgraded(
             ui_directory=Path(tmp_path_factory.mktemp("ui")),
         )
         platform = open_platform(settings)
-        with TestClient(app_over(application_services(platform))) as client:
+        with TestClient(connect(shared_application(), application_services(platform))) as client:
             yield Upgraded(log, platform, Api(client, ADMIN_SECRET))
         platform.close()
 
@@ -105,14 +113,13 @@ def test_its_read_models_show_what_its_streams_fold_to(upgraded: Upgraded) -> No
     assert [each for each in verification.findings if not _breaks_off(each)] == []
 
 
-def test_its_events_are_chained_with_any_schema(upgraded: Upgraded, empty_url: str) -> None:
+def test_its_events_are_chained_with_any_schema(upgraded: Upgraded, earlier_url: str) -> None:
     """The chain is the same however often the schema goes up and down."""
-    migrate(empty_url, SCHEMA_REVISION)
-    _copy(empty_url, upgraded.log)
-    migrate(empty_url)
-    command.downgrade(alembic_config(empty_url), "0008")
-    migrate(empty_url)
-    with psycopg.connect(empty_url) as connection:
+    _copy(earlier_url, upgraded.log)
+    migrate(earlier_url)
+    command.downgrade(alembic_config(earlier_url), "0008")
+    migrate(earlier_url)
+    with psycopg.connect(earlier_url) as connection:
         chained = connection.execute("SELECT * FROM log_chain ORDER BY position").fetchall()
 
     assert audit_chain(upgraded.platform.event_log) == ChainAudit(first=1, last=upgraded.log.head)
