@@ -7,7 +7,8 @@ answers, which other load of the machine disturbs least.
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from urllib.parse import quote
 
@@ -87,25 +88,25 @@ def read_times(
     services: Installation, population: Population, seconds: float = READ_SECONDS
 ) -> dict[str, ReadTimes]:
     """Returns the times of each read, once the API has followed the log and is at rest."""
-    get = _getter(services)
     until_at_rest(services)
-    return {
-        name: _timed(lambda path=path: get(path), seconds)  # type: ignore[misc]
-        for name, path in _paths(get, population).items()
-    }
+    with _getter(services) as get:
+        return {
+            name: _timed(lambda path=path: get(path), seconds)  # type: ignore[misc]
+            for name, path in _paths(get, population).items()
+        }
 
 
 def until_at_rest(services: Installation) -> None:
     """Returns when the workers have seen all that was appended."""
-    get = _getter(services)
     until = time.monotonic() + START_SECONDS
     seen = -1
-    while time.monotonic() < until:
-        position = int(json.loads(get("/readyz"))["position"])
-        if position == seen:
-            return
-        seen = position
-        time.sleep(1.0)
+    with _getter(services) as get:
+        while time.monotonic() < until:
+            position = int(json.loads(get("/readyz"))["position"])
+            if position == seen:
+                return
+            seen = position
+            time.sleep(1.0)
     raise TimeoutError("the workers went on appending")
 
 
@@ -129,7 +130,9 @@ def _paths(get: Callable[[str], bytes], population: Population) -> dict[str, str
     return dict(zip(READS, paths, strict=True))
 
 
-def _getter(services: Installation) -> Callable[[str], bytes]:
+@contextmanager
+def _getter(services: Installation) -> Iterator[Callable[[str], bytes]]:
+    """Yields what reads a path on one connection."""
     connection = HTTPConnection("127.0.0.1", services.port, timeout=ANSWER_SECONDS)
 
     def get(path: str) -> bytes:
@@ -139,7 +142,8 @@ def _getter(services: Installation) -> Callable[[str], bytes]:
         assert answer.status == 200, f"{path} was answered with {answer.status}: {body[:500]!r}"
         return body
 
-    return get
+    with closing(connection):
+        yield get
 
 
 def _timed(read: Callable[[], object], seconds: float) -> ReadTimes:
