@@ -1,7 +1,7 @@
 """A simulated cluster: its own clock, submitters, an executor, workers, and what goes wrong."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import deepcopy
 from random import Random
 from typing import Any
@@ -10,6 +10,7 @@ from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.commands.append_unit import unit_of
+from headgate.application.commands.requests import DesiredObject, StreamCommand
 from headgate.application.live_state import LiveState, recover_from_rewind
 from headgate.application.ports import Appended, AppendUnit, NewEvent, Unavailable
 from headgate.application.run_partition import (
@@ -30,8 +31,10 @@ from headgate.domain.workloads.decide.decider import decide
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import Workload, phase_of
 from headgate.event_log.chain import PastLost
+from tests.properties.state_digest import folded
 from tests.simulation.faults import HUNG_SECONDS, Crash, FaultyPartitions
 from tests.simulation.observer import Observer
+from tests.simulation.replica import Replica, decided
 
 SECONDS = 1_000_000
 STORED = (
@@ -42,6 +45,7 @@ STORED = (
 HALF = 0.5
 HELD_TWICE_RATE = 0.3
 URGENT_COUNT = 3
+MAX_LATE_SECONDS = 3
 OF_LATER = "laterkind/first"
 """The stream of an object of a kind that this release does not know."""
 QUEUES = ("research", "product", "batch", "tight")
@@ -85,12 +89,18 @@ class Cluster:
         self.active = 0
         self.partitions.meanwhile = self._decide_elsewhere
         self.partitions.pass_time = self._pass_time
+        self.partitions.configured = self._configured_partitions
         self.nudges: list[str] = []
         self.backup: dict[str, Any] | None = None
         self.faults = Counter[str]()
         self.interferences: Sequence[Callable[[Cluster], None]] = ()
-        self.locks_fail = False
+        self.processes_lag = False
         self._interfering = Random(seed)
+        self._shaped_at = self.database.reshaped_position
+        self._of_lost_past: list[LiveState] = []
+        self.replica = Replica(
+            self.log, self._new_fold(), CountedIds("api"), self._watch, self._accepted
+        )
 
     def record(self, *facts: tuple[str, DomainEvent]) -> None:
         """Facts from outside, as a command handler appends them; nothing on a full disk."""
@@ -151,6 +161,38 @@ class Cluster:
         labels = {"tier": "serving"} if self.submitted % 3 else {}
         command = c.Submit(uid=f"uid-{name}", namespace="team", name=name, spec=spec, labels=labels)
         self.order(f"team/{name}", command)
+
+    def submit_to_replica(self) -> None:
+        """A workload without a priority comes to an API process that may have read no further."""
+        if self._interfering.random() < HALF:
+            self.replica.catch_up()
+        self.submitted += 1
+        pods = PodSet(
+            count=self._interfering.randint(1, 4), scheduling=Scheduling(requests={"gpu": 1})
+        )
+        spec = WorkloadSpec(queue_name=self._interfering.choice(QUEUES), pod_sets=(pods,))
+        self.replica.submit(
+            DesiredObject(kind="workload", name=f"w{self.submitted}", namespace="team", spec=spec)
+        )
+
+    def append_of_replica(self) -> None:
+        """The API process appends what it has decided meanwhile."""
+        if self.partitions.is_disk_full:
+            self.faults["refused"] += 1
+            return
+        self.replica.append_held()
+        self._watch()
+
+    def _accepted(self, command: StreamCommand, unit: AppendUnit) -> None:
+        """Checks what was appended: the observer still stands before it."""
+        self.faults["appended by a replica"] += 1
+        past = unit.past
+        assert past is not None, "a submission says nothing of what it was decided on"
+        assert self.log.point_at(past.position) == past, "a submission was decided on a lost past"
+        right = decided(self.witness.cluster_state, command, unit.at)
+        assert right is not None, "a submission was accepted that the log before it does not allow"
+        assert unit.events == right.events, "a submission was decided on another configuration"
+        self._watch()
 
     def surge(self) -> None:
         """Urgent workloads come to all queues at once, so that partitions preempt together."""
@@ -272,15 +314,43 @@ class Cluster:
         """Restores the backup under running workers: what came since is lost."""
         if self.backup is None:
             return
+        if self.processes_lag:
+            self.replica.catch_up()
+            self.submit_to_replica()
         vars(self.database).update(deepcopy(self.backup))
         self.database.sessions.clear()
+        for worker in self.workers:
+            point = worker.live.compared_point()
+            if point is None or point.position > self.database.head:
+                self._of_lost_past.append(worker.live)
         self.faults["rewinds"] += 1
         self.witness = Observer()
+        self._shaped_at = self.database.reshaped_position
         self._watch()
+
+    def lose_last_shape(self, change: Callable[["Cluster"], None]) -> None:
+        """Promotes a standby that has a change, and not yet that the partitions match it.
+
+        Every worker has seen that they do. No event is lost, so that no fold is.
+        """
+        change(self)
+        partitions, shaped_at = self.database.partitions, self.database.reshaped_position
+        for number in range(len(self.workers)):
+            self._turn(number, "cohort/never")
+        assert self.database.reshaped_position > shaped_at, "the partitions were shaped anew"
+        self.database.partitions, self.database.reshaped_position = partitions, shaped_at
+        self._shaped_at = shaped_at
+        for worker in self.workers:
+            worker.live.mark_stale()
+        self.faults["lost shapes"] += 1
 
     def _pass_time(self, seconds: int) -> None:
         self.faults["hung" if seconds == HUNG_SECONDS else "slow"] += 1
         self.now += seconds * SECONDS
+
+    def _configured_partitions(self) -> Collection[str]:
+        self._watch()
+        return self.witness.cluster_state.partition_keys()
 
     def _look_at(self, keys: list[str]) -> None:
         for key in keys:
@@ -290,19 +360,22 @@ class Cluster:
         """What happens while a plan for a partition is not written.
 
         Another worker decides on other partitions. On days with `interferences` users, admins or
-        executors change what the plan stands on. Where `locks_fail` they do so up to three times,
-        and the other worker may have been given the lock of the partition as well.
+        executors change what the plan stands on. Where `processes_lag` they do so up to three times
+        and later than the plan, and the other worker may have been given the lock of the partition
+        as well.
         """
         self.contended += 1
+        if self.processes_lag:
+            self.now += self._interfering.randint(0, MAX_LATE_SECONDS) * SECONDS
         other, active = (self.active + 1) % len(self.workers), self.active
-        for _ in range(self._interfering.choice((1, 1, 2, 3)) if self.locks_fail else 1):
+        for _ in range(self._interfering.choice((1, 1, 2, 3)) if self.processes_lag else 1):
             if self.interferences and self._interfering.random() < HALF:
                 self.faults["interferences"] += 1
                 self._interfering.choice(self.interferences)(self)
             for row in self.partitions.rows():
                 if row.key != key:
                     self._turn(other, row.key)
-        if self.locks_fail and self._interfering.random() < HELD_TWICE_RATE:
+        if self.processes_lag and self._interfering.random() < HELD_TWICE_RATE:
             self._decide_under_held_lock(other, key)
         self.active = active
 
@@ -331,6 +404,7 @@ class Cluster:
             if self.workers[number].live.lost is not None:
                 recover_from_rewind(self.workers[number].live)
             work(self.workers[number])
+            self._compare_fold(self.workers[number].live)
         except Crash:
             self.crashes += 1
             self.partitions.break_session(key)
@@ -339,11 +413,38 @@ class Cluster:
             self.crashes += 1
             self.workers[number].live.mark_stale()
         except PastLost:
-            self.workers[number].live.lose()
+            live = self.workers[number].live
+            live.lose()
+            self._of_lost_past = [other for other in self._of_lost_past if other is not live]
         self._watch()
 
     def _watch(self) -> None:
         self.witness.look_at(self.log.read(self.witness.cluster_state.position, limit=100_000))
+        self._judge_shape()
+
+    def _judge_shape(self) -> None:
+        """The rows of partitions match the newest configuration that they were ever matched to."""
+        shaped_at, known = self.database.reshaped_position, self.witness.cluster_state
+        assert shaped_at >= self._shaped_at, "the partitions were given an older shape"
+        self._shaped_at = shaped_at
+        if shaped_at == known.config_position:
+            assert set(self.database.partitions) == set(known.partition_keys())
+
+    def _compare_fold(self, live: LiveState) -> None:
+        """A worker that has read the whole log knows what the observer knows.
+
+        Where the same events come again after a rewind, their chain is that of the lost ones, which
+        were recorded at other times: so one that may still have those is not compared.
+        """
+        point = live.compared_point()
+        if not self.processes_lag or live.lost is not None or point is None:
+            return
+        if any(live is other for other in self._of_lost_past):
+            return
+        self._watch()
+        if point == self.log.point_at(self.witness.cluster_state.position):
+            self.faults["folds compared"] += 1
+            assert folded(live.cluster_state) == folded(self.witness.cluster_state)
 
     def _any(self, wanted: Any) -> Workload | None:
         known = self.witness.cluster_state.workloads
@@ -354,7 +455,7 @@ class Cluster:
         self._workers = getattr(self, "_workers", 0) + 1
         return Scheduler(
             partitions=self.partitions,
-            live=LiveState(self.log, self.cache, "1", lambda: 0.0, SnapshotRule(events=50)),
+            live=self._new_fold(),
             ids=CountedIds(f"run-{self._workers}"),
             owner=f"worker-{self._workers}",
             elapsed=lambda: 0.0,
@@ -363,6 +464,9 @@ class Cluster:
             backoff=Backoff(),
             note=self.records.append,
         )
+
+    def _new_fold(self) -> LiveState:
+        return LiveState(self.log, self.cache, "1", lambda: 0.0, SnapshotRule(events=50))
 
     def _fail(self, key: str, failure: Exception) -> None:
         raise AssertionError(f"partition {key} could not be planned") from failure

@@ -1,11 +1,12 @@
 """Partitions as an unreliable network and machine show them: crashes around every commit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from random import Random
 from typing import Self
 
 from headgate.adapters.memory.partitions import MemoryPartitions
 from headgate.application.ports import (
+    Appended,
     AppendUnit,
     PartitionRow,
     PartitionSession,
@@ -30,7 +31,9 @@ class FaultyPartitions(MemoryPartitions):
     chance `interleaved`, `meanwhile` is called with the key of the partition: another worker may
     decide on another partition from the position of the plan. While `is_disk_full` no commit is
     taken. `pass_time` moves the clock by so many seconds while the database is slow, or hangs until
-    the connection is given up.
+    the connection is given up. Where `shapes_late`, `meanwhile` may be called as well between what
+    a worker has read of the configuration and the rows that it makes match it. `configured` says
+    which partitions the log has a configuration of; no other may have a plan committed.
     """
 
     chance: Random
@@ -39,10 +42,28 @@ class FaultyPartitions(MemoryPartitions):
     pass_time: Callable[[int], None] | None = None
     interleaved: float = 0.0
     meanwhile: Callable[[str], None] | None = None
+    shapes_late: bool = False
+    configured: Callable[[], Collection[str]] | None = None
 
     def try_lock(self, key: str, owner: str) -> "FaultySession | None":  # type: ignore[override]
         session = super().try_lock(key, owner)
         return FaultySession(session, self) if session is not None else None
+
+    def sync_partitions(self, keys: Sequence[str], config_position: int, past: LogPoint) -> None:
+        if self.shapes_late:
+            self.interleave("")
+        super().sync_partitions(keys, config_position, past)
+
+    def interleave(self, key: str) -> None:
+        """Another worker works on another partition; never within its own turn again."""
+        meanwhile = self.meanwhile
+        if meanwhile is None or self.chance.random() >= self.interleaved:
+            return
+        self.meanwhile = None
+        try:
+            meanwhile(key)
+        finally:
+            self.meanwhile = meanwhile
 
 
 class FaultySession:
@@ -69,9 +90,13 @@ class FaultySession:
         self._maybe_crash()
         self._maybe_disconnect()
         self._maybe_be_slow()
-        self._maybe_interleave()
+        self._partitions.interleave(self.row.key)
         self._maybe_refuse()
+        configured = self._partitions.configured
+        known = configured() if configured is not None else ()
         verdicts = self._session.commit_decisions(units, next_due=next_due)
+        if configured is not None and all(isinstance(verdict, Appended) for verdict in verdicts):
+            assert self.row.key in known, "a plan was taken for a partition that is no more"
         self._maybe_crash()
         self._maybe_lose_the_reply()
         return verdicts
@@ -104,17 +129,6 @@ class FaultySession:
     def _maybe_refuse(self) -> None:
         if self._partitions.is_disk_full:
             raise Unavailable("no space left on device")
-
-    def _maybe_interleave(self) -> None:
-        """Another worker works on another partition; never within its own turn again."""
-        partitions, meanwhile = self._partitions, self._partitions.meanwhile
-        if meanwhile is None or partitions.chance.random() >= partitions.interleaved:
-            return
-        partitions.meanwhile = None
-        try:
-            meanwhile(self.row.key)
-        finally:
-            partitions.meanwhile = meanwhile
 
     def _maybe_crash(self) -> None:
         if self._happens():

@@ -13,6 +13,11 @@ from headgate.domain.kinds.cluster_queue import (
     ClusterQueueSpec,
     ClusterQueueStopped,
 )
+from headgate.domain.kinds.configuration import (
+    AdmissionFairSharing,
+    ConfigurationCreated,
+    ConfigurationSpec,
+)
 from headgate.domain.kinds.configured_object import ObjectEvent
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.kubernetes_kinds import NamespaceCreated, NamespaceSpec
@@ -22,6 +27,11 @@ from headgate.domain.kinds.queue_stop import Stop, StopPolicy
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyCreated, TopologySpec
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.workload_priority_class import (
+    WorkloadPriorityClassChanged,
+    WorkloadPriorityClassCreated,
+    WorkloadPriorityClassSpec,
+)
 from headgate.domain.nodes.state import (
     NodeCordoned,
     NodeCreated,
@@ -48,6 +58,7 @@ WAITS = WaitForPodsReady(
     ),
 )
 HALF = 0.5
+DEFAULT_CLASS = "workloadpriorityclass/default"
 FAULTS = {
     Cluster.delay_nudges: 5,
     Cluster.deliver_nudges: 5,
@@ -89,22 +100,30 @@ class SimulatedDay:
 def run_day(seed: int, steps: int = 250) -> SimulatedDay:
     """One simulated day; any broken rule is an AssertionError.
 
-    On days of odd seeds what a plan stands on changes before the plan is written; on every other
-    day of even seeds queues move between cohorts as well, and two workers hold one lock.
+    On days of odd seeds what a plan stands on changes before the plan is written; every other day
+    of even seeds is one of `_let_processes_lag`. The others end with a standby that lacks the last
+    shape of the partitions.
     """
     cluster = Cluster(seed)
     install(cluster)
     share_budget(cluster)
     cluster.partitions.rate = cluster.chance.choice([0.0, 0.05, 0.2])
     cluster.partitions.interleaved = 0.3
+    possible: Actions = {**actions(), **FAULTS}
     if seed % 2:
         cluster.interferences = INTERFERENCES
     elif seed % 4:
-        cluster.interferences, cluster.locks_fail = (*INTERFERENCES, _move_a_queue), True
+        _let_processes_lag(cluster)
+        possible.update(LATE_ACTIONS)
     for _ in range(steps):
-        faulty_step(cluster)
+        cluster.now += cluster.chance.randint(0, 5 * SECONDS)
+        apply_action(cluster, possible)
     cluster.partitions.rate = 0.0
     cluster.partitions.is_disk_full = False
+    if seed % 4 == 0:
+        cluster.lose_last_shape(_move_a_queue)
+        cluster.surge()
+    cluster.replica.append_held()
     _settle(cluster)
     seen = {**cluster.witness.seen, **cluster.faults}
     return SimulatedDay(seen, cluster.crashes, repr(cluster.database.events))
@@ -146,6 +165,24 @@ def install(cluster: Cluster) -> None:
         cluster.record((f"localqueue/team/{name}", local))
 
 
+def _let_processes_lag(cluster: Cluster) -> None:
+    """Queues move between cohorts, a lock is held twice, and processes act on what they read.
+
+    An API process appends what it decided earlier, a worker shapes the partitions by what it read
+    before, and usage that decays makes the order of events matter.
+    """
+    executors = (Cluster.execute,) * 4
+    cluster.interferences = (*INTERFERENCES, *executors, _move_a_queue, _change_the_default_class)
+    cluster.processes_lag = cluster.partitions.shapes_late = True
+    sharing = AdmissionFairSharing(usage_half_life_seconds=60)
+    configured = ConfigurationSpec(admission_fair_sharing=sharing)
+    default = WorkloadPriorityClassSpec(value=1, global_default=True)
+    cluster.record(
+        ("configuration/default", ConfigurationCreated(uid="c", name="default", spec=configured)),
+        (DEFAULT_CLASS, WorkloadPriorityClassCreated(uid="d", name="default", spec=default)),
+    )
+
+
 def share_budget(cluster: Cluster) -> None:
     """Adds a Strict DisruptionBudget over workloads of all partitions."""
     serving = LabelSelector(match_labels={"tier": "serving"})
@@ -158,12 +195,6 @@ def step(cluster: Cluster) -> None:
     """Moves the clock and applies one random action."""
     cluster.now += cluster.chance.randint(0, 5 * SECONDS)
     random_action(cluster)
-
-
-def faulty_step(cluster: Cluster) -> None:
-    """Moves the clock and applies one random action, which may be a fault of the surroundings."""
-    cluster.now += cluster.chance.randint(0, 5 * SECONDS)
-    apply_action(cluster, {**actions(), **FAULTS})
 
 
 def random_action(cluster: Cluster) -> None:
@@ -305,5 +336,21 @@ def _move_a_queue(cluster: Cluster) -> None:
     cluster.faults["moved queues"] += 1
 
 
+def _change_the_default_class(cluster: Cluster) -> None:
+    """An admin gives workloads that name no class another priority."""
+    value = cluster.chance.randint(0, 3)
+    spec = WorkloadPriorityClassSpec(value=value, global_default=True)
+    cluster.record((DEFAULT_CLASS, WorkloadPriorityClassChanged(spec=spec)))
+
+
+LATE_ACTIONS: Actions = {
+    Cluster.submit_to_replica: 10,
+    Cluster.append_of_replica: 10,
+    Cluster.back_up: 4,
+    Cluster.rewind: 4,
+    _move_a_queue: 2,
+    _change_the_default_class: 2,
+}
+"""What happens besides on days of processes that lag."""
 INTERFERENCES = (Cluster.disturb, Cluster.execute, _report, _order_a_node, _stop_a_queue)
 """What users, admins and executors may do between a plan and its commit."""

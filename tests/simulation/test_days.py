@@ -1,13 +1,17 @@
 """Simulated days: under any events and crashes all invariants hold and all work ends."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+import tests.simulation.cluster
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.partitions import MemoryPartitions, MemoryPartitionSession
 from headgate.application.ports import AppendUnit, Fence, Verdict
+from headgate.application.run_partition import sync_partitions
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import LogBatch, LogPoint
 from tests.hypothesis_profiles import examples
@@ -45,7 +49,8 @@ def test_days_are_full_of_everything() -> None:
     assert crashes
     faults = {
         "rewinds", "refused", "doubled", "stepped back", "stepped forward", "hung", "slow",
-        "interferences", "locks held twice", "moved queues",
+        "interferences", "locks held twice", "moved queues", "lost shapes", "folds compared",
+        "appended by a replica",
     }  # fmt: skip
     assert faults <= set(seen)
     assert seen["LogRewound"]
@@ -64,7 +69,9 @@ class Unchecked:
     """Methods of the database and of sessions with one rule left out."""
 
     refusal = MemoryDatabase.refusal
+    conflict = MemoryDatabase._conflict  # noqa: SLF001
     fence_conflict = MemoryDatabase._fence_conflict  # noqa: SLF001
+    sync_partitions = MemoryPartitions.sync_partitions
     commit_idle = MemoryPartitionSession.commit_idle
     commit_decisions = MemoryPartitionSession.commit_decisions
 
@@ -111,26 +118,104 @@ def look_past_events(
     Unchecked.commit_idle(session, idle_position=idle_position + 3, next_due=next_due)
 
 
-WRONG_DATABASES: dict[str, tuple[tuple[type, str, Any], ...]] = {
+def accept_any_configuration(
+    database: MemoryDatabase, unit: AppendUnit, ahead: Sequence[AppendUnit]
+) -> str:
+    return Unchecked.conflict(database, replace(unit, config_position=None), ahead)
+
+
+def accept_plans_of_any_configuration(
+    database: MemoryDatabase, unit: AppendUnit, ahead: Sequence[AppendUnit]
+) -> str:
+    if unit.fence is not None:
+        unit = replace(unit, config_position=None)
+    return Unchecked.conflict(database, unit, ahead)
+
+
+def accept_a_missing_row(database: MemoryDatabase, fence: Fence | None, session: object) -> str:
+    if fence is None or fence.partition not in database.partitions:
+        return ""
+    return Unchecked.fence_conflict(database, fence, session)
+
+
+def take_any_shape(
+    partitions: MemoryPartitions, keys: Sequence[str], config_position: int, past: LogPoint
+) -> None:
+    partitions._database.reshaped_position = -1  # noqa: SLF001
+    Unchecked.sync_partitions(partitions, keys, config_position, past)
+
+
+def fold_in_any_order(*_: object) -> bool:
+    return True
+
+
+AFTER_PLANS = range(1, 41, 2)
+"""Days on which something happens between a plan and its commit."""
+OF_LAGGING_PROCESSES = range(10, 90, 4)
+IN_CALM = range(0, 80, 4)
+BROKEN_RULES: dict[str, tuple[range, tuple[tuple[Any, str, Any], ...]]] = {
     "the guard of a partition is not compared": (
-        (MemoryDatabase, "_fence_conflict", accept_a_moved_guard),
+        AFTER_PLANS,
+        ((MemoryDatabase, "_fence_conflict", accept_a_moved_guard),),
     ),
-    "versions of streams are not compared": ((MemoryDatabase, "_conflict", accept_any_version),),
+    "versions of streams are not compared": (
+        AFTER_PLANS,
+        ((MemoryDatabase, "_conflict", accept_any_version),),
+    ),
     "a lost past is not noticed": (
-        (MemoryDatabase, "refusal", refuse_no_lost_past),
-        (MemoryDatabase, "batch_after", read_on_without_comparing),
+        AFTER_PLANS,
+        (
+            (MemoryDatabase, "refusal", refuse_no_lost_past),
+            (MemoryDatabase, "batch_after", read_on_without_comparing),
+        ),
     ),
     "timers are forgotten": (
-        (MemoryPartitionSession, "commit_idle", remember_no_timer),
-        (MemoryPartitionSession, "commit_decisions", commit_without_timer),
+        AFTER_PLANS,
+        (
+            (MemoryPartitionSession, "commit_idle", remember_no_timer),
+            (MemoryPartitionSession, "commit_decisions", commit_without_timer),
+        ),
     ),
     "events are taken for seen before they come": (
-        (MemoryPartitionSession, "commit_idle", look_past_events),
+        AFTER_PLANS,
+        ((MemoryPartitionSession, "commit_idle", look_past_events),),
+    ),
+    "the configuration is not compared": (
+        OF_LAGGING_PROCESSES,
+        ((MemoryDatabase, "_conflict", accept_any_configuration),),
+    ),
+    "the append does not compare the past": (
+        OF_LAGGING_PROCESSES,
+        ((MemoryDatabase, "refusal", refuse_no_lost_past),),
+    ),
+    "an older shape replaces a newer one": (
+        OF_LAGGING_PROCESSES,
+        ((MemoryPartitions, "sync_partitions", take_any_shape),),
+    ),
+    "events of others are folded late in any order": (
+        OF_LAGGING_PROCESSES,
+        ((ClusterState, "may_come_after", fold_in_any_order),),
+    ),
+    "plans are taken for partitions that are no more": (
+        OF_LAGGING_PROCESSES,
+        (
+            (MemoryDatabase, "_fence_conflict", accept_a_missing_row),
+            (MemoryDatabase, "_conflict", accept_plans_of_any_configuration),
+        ),
+    ),
+    "lost rows of partitions are not made again": (
+        IN_CALM,
+        ((tests.simulation.cluster, "sync_lost_partitions", sync_partitions),),
     ),
 }
+"""By the days that show it."""
 
 
-SHOWN_LATE = ("versions of streams are not compared", "events are taken for seen before they come")
+SHOWN_LATE = (
+    "versions of streams are not compared",
+    "events are taken for seen before they come",
+    "plans are taken for partitions that are no more",
+)
 """Shown by the fourth day or later."""
 
 
@@ -138,17 +223,32 @@ SHOWN_LATE = ("versions of streams are not compared", "events are taken for seen
     "broken",
     [
         pytest.param(name, marks=pytest.mark.nightly) if name in SHOWN_LATE else name
-        for name in WRONG_DATABASES
+        for name in BROKEN_RULES
     ],
 )
 def test_days_show_a_rule_of_the_log_that_is_broken(
     broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for owner, name, wrong in WRONG_DATABASES[broken]:
+    seeds, replaced = BROKEN_RULES[broken]
+    for owner, name, wrong in replaced:
         monkeypatch.setattr(owner, name, wrong)
 
     with pytest.raises(AssertionError):
-        run_days_with_interferences(20)
+        run_days(seeds)
+
+
+@pytest.mark.nightly
+def test_days_without_rows_hold_by_the_configuration_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A partition ends by a change of the configuration, which every plan is bound to.
+
+    So a plan for one that is no more is refused without its row as well. The row is found where
+    epoch and guard are compared, and says why.
+    """
+    monkeypatch.setattr(MemoryDatabase, "_fence_conflict", accept_a_missing_row)
+
+    run_days(OF_LAGGING_PROCESSES)
 
 
 @pytest.mark.nightly
@@ -173,10 +273,9 @@ def test_days_without_locks_hold_by_the_fence_alone(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(MemoryDatabase, "_fence_conflict", ask_no_holder)
     monkeypatch.setattr(MemoryPartitionSession, "_require_session", lambda _: None)
 
-    for seed in range(2, 80, 4):
-        run_day(seed, steps=120)
+    run_days(OF_LAGGING_PROCESSES)
 
 
-def run_days_with_interferences(count: int) -> None:
-    for seed in range(1, 2 * count, 2):
+def run_days(seeds: range) -> None:
+    for seed in seeds:
         run_day(seed, steps=120)
