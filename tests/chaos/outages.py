@@ -20,7 +20,7 @@ import psutil
 from tests.chaos.failover import Submitter, admits_after
 from tests.chaos.ledger import read_ledger
 from tests.contracts.adapters import on_postgres
-from tests.fuzz.health import ask_health_anew
+from tests.fuzz.health import HealthAnswer, ask_health_anew, spread
 from tests.processes.programs import wait_until
 from tests.processes.up import HEADGATE, Up, environment, services
 from tests.workers.cluster import cluster, record
@@ -174,7 +174,8 @@ def _crowd(run: Run, seconds: float) -> None:
     opened: list[socket.socket] = []
     taken, context = run.submitter.taken, get_context("spawn")
     mine, theirs = context.Pipe()
-    asking = context.Process(target=ask_health_anew, args=(run.url, theirs), daemon=True)
+    given = (run.url, theirs, run.up.pid_of("api"))
+    asking = context.Process(target=ask_health_anew, args=given, daemon=True)
     asking.start()
     mine.recv()
     try:
@@ -185,9 +186,9 @@ def _crowd(run: Run, seconds: float) -> None:
         time.sleep(seconds)
         streams = sum(each.recv(15) == b"HTTP/1.1 200 OK" for each in opened[-STREAMS:])
         mine.send("end")
-        answers = sorted(mine.recv())
-        p99, slowest = (answers[len(answers) * 99 // 100] * 1_000, answers[-1] * 1_000)
-        print(f"{len(opened)} connections: /healthz p99 {p99:.0f} ms, slowest {slowest:.0f} ms")
+        answers: list[HealthAnswer] = mine.recv()
+        print(f"{len(opened)} connections: /healthz {spread(each.seconds for each in answers)}")
+        print(f"without waits for a processor: {spread(each.own_seconds for each in answers)}")
         if streams != STREAMS:
             run.broken.append(f"{streams} of {STREAMS} streams were opened")
         if run.submitter.taken == taken:
