@@ -68,11 +68,7 @@ simulate: $(READY)  ## random days of cluster life on memory adapters; ARGS="--s
 
 .PHONY: chaos
 chaos: $(READY)  ## kills, failovers, a full disk, a hung database under load; counts what is lost
-	@$(BIN)/python -m tests.chaos $(ARGS)
-	@$(BIN)/python -m tests.chaos.failover
-	@$(BIN)/python -m tests.chaos.outages
-	@$(BIN)/python -m tests.chaos.executors
-	@$(BIN)/python -m tests.chaos.slurm
+	@$(BIN)/python -m tests.chaos.every $(ARGS)
 
 .PHONY: screenshots
 screenshots: installed interface  ## pictures of every page, light and dark, at 390, 1024 and 1440 pixels, and a contact sheet
