@@ -19,7 +19,7 @@ from headgate.domain.scheduling.placement.placement_context import (
 )
 from headgate.domain.scheduling.preemption.candidates import quota_reserved_at
 from headgate.domain.scheduling.preemption.request import Candidate, Victim
-from headgate.domain.scheduling.preemption.targets import PlanScore, plan_score
+from headgate.domain.scheduling.preemption.topology_domains import PlanScore, plan_score
 from headgate.domain.scheduling.results import Mode, PlacementShortfall
 from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest

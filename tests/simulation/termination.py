@@ -20,9 +20,8 @@ from headgate.domain.scheduling.partition.eviction_graph import Epoch, EvictionG
 from headgate.domain.scheduling.preemption import victim_plan
 from headgate.domain.scheduling.preemption.capacity_view import CapacityView
 from headgate.domain.scheduling.preemption.fair_sharing import FairSharingStrategies
-from headgate.domain.scheduling.preemption.post_validation import SearchRules
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest, Victim
-from headgate.domain.scheduling.preemption.victim_plan import plan_victims
+from headgate.domain.scheduling.preemption.victim_plan import SearchRules, plan_victims
 from headgate.domain.scheduling.quota.tree import build_tree
 from headgate.domain.scheduling.quota.usage import (
     QuotaUsage,

@@ -19,9 +19,8 @@ from headgate.domain.scheduling.preemption.candidates import (
 )
 from headgate.domain.scheduling.preemption.capacity_view import CapacityView
 from headgate.domain.scheduling.preemption.fair_sharing import FairSharingOrder
-from headgate.domain.scheduling.preemption.post_validation import SearchRules
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest
-from headgate.domain.scheduling.preemption.victim_plan import plan_victims
+from headgate.domain.scheduling.preemption.victim_plan import SearchRules, plan_victims
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.quantities import FlavorResource, scaled
 from headgate.domain.workloads.state import Workload

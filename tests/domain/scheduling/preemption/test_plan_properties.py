@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headgate.domain.scheduling.partition.eviction_graph import Epoch
-from headgate.domain.scheduling.preemption.post_validation import SearchRules, invalid_victims
 from headgate.domain.scheduling.preemption.request import RECLAIM_SCOPES, Candidate, Victim
+from headgate.domain.scheduling.preemption.victim_plan import SearchRules, invalid_victims
 from headgate.domain.workloads.protection import protection_of
 from tests.simulation.termination import (
     GPU,

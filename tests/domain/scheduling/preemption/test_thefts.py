@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from headgate.domain.rounds.state import Round, RoundVictim
 from headgate.domain.scheduling.partition.eviction_graph import Epoch, EvictionGraph
-from headgate.domain.scheduling.preemption.post_validation import victims_closing_cycle
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionScope, Victim
+from headgate.domain.scheduling.preemption.victim_plan import victims_closing_cycle
 from headgate.domain.values.message import Message
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import WorkloadSpec

@@ -26,6 +26,7 @@ from tests.builders.cohorts import policies
 from tests.builders.world import World, quotas
 
 RACK = TopologyRequest(required="rack")
+GROUPED = TopologyRequest(required="rack", pod_set_group_name="g")
 
 
 class Racks(World):
@@ -81,6 +82,21 @@ class Racks(World):
         created = DisruptionBudgetCreated(uid=label, name=label, namespace="team", spec=budget)
         self.record(f"disruptionbudget/team/{label}", created)
 
+    def round_of_sets(self, priority: int, **sets: tuple[int, TopologyRequest | None]) -> set[str]:
+        """The victims of a workload with pod sets of so many pods of 8 gpus each."""
+        made = (
+            PodSet(
+                name=name,
+                count=count,
+                scheduling=Scheduling(requests={"gpu": 8}),
+                topology_request=topology,
+            )
+            for name, (count, topology) in sets.items()
+        )
+        self.submit_pod_sets("p", "q", *made, priority=priority)
+        self.settle()
+        return names_of(next(iter(self.cluster_state.rounds.values()), None))
+
     def round_for(self, priority: int, pods: int, topology: TopologyRequest | None) -> Round | None:
         """The round of a workload that asks for so many pods of 8 gpus."""
         self.submit("p", "q", {"gpu": 8}, count=pods, topology=topology, priority=priority)
@@ -110,6 +126,55 @@ def test_for_a_pod_the_least_protected_of_many_hosts_is_found() -> None:
     for host in range(10, 50):
         world.stands(f"w{host}", 2 if host == 49 else 3, f"n{host}")
     assert names_of(world.round_for(60, 1, None)) == {"w49"}
+
+
+def racks_of_two() -> Racks:
+    """In r1 and r2 two hosts: those of r1 cost less, those of r2 were taken last; n5 is free."""
+    world = Racks("b/r1/n1", "b/r1/n2", "b/r2/n3", "b/r2/n4", "b/r3/n5")
+    world.stands("least", 1, "n1")
+    for name, host in (("a", "n2"), ("b", "n3"), ("c", "n4")):
+        world.stands(name, 3, host)
+    return world
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        {"first": (2, RACK), "second": (1, RACK)},
+        {"first": (2, RACK), "second": (1, None)},
+        {"second": (1, None), "first": (2, RACK)},
+        {"first": (2, TopologyRequest(preferred="rack")), "second": (1, RACK)},
+    ],
+    ids=["both", "one", "the other", "preferred"],
+)
+def test_several_pod_sets_preempt_in_the_domains_that_cost_least(
+    sets: dict[str, tuple[int, TopologyRequest | None]],
+) -> None:
+    """KEP-5710, Algorithm 1 and 3: pod sets of no common group have domains of their own."""
+    assert racks_of_two().round_of_sets(60, **sets) == {"least", "a"}
+
+
+def test_a_group_of_three_preempts_in_the_domain_that_costs_least() -> None:
+    """KEP-2724, story 3, with KEP-5710, Algorithm 3."""
+    world = Racks(*(f"b/r{rack}/n{rack}{host}" for rack in (1, 2) for host in range(3)))
+    world.stands("least", 1, "n10")
+    for host in ("n11", "n12", "n20", "n21", "n22"):
+        world.stands(host, 3, host)
+    found = world.round_of_sets(60, a=(1, GROUPED), b=(1, GROUPED), c=(1, GROUPED))
+    assert found == {"least", "n11", "n12"}
+
+
+def test_pod_sets_preempt_in_several_domains_where_that_costs_less() -> None:
+    """Nothing asks for one domain of all pods, so the cheapest victims of any domains leave."""
+    world = Racks("b/r1/n1", "b/r1/n2", "b/r2/n3", "b/r2/n4")
+    for name, priority, host in (("a", 1, "n1"), ("b", 9, "n2"), ("c", 1, "n3"), ("d", 9, "n4")):
+        world.stands(name, priority, host)
+    assert world.round_of_sets(60, first=(1, RACK), second=(1, RACK)) == {"a", "c"}
+
+
+def test_pod_sets_preempt_in_several_domains_where_none_holds_all() -> None:
+    found = racks_of_two().round_of_sets(60, first=(2, RACK), second=(2, RACK))
+    assert found == {"least", "a", "b", "c"}
 
 
 @pytest.mark.parametrize(("most_domains", "victims"), [(32, {"b", "c", "d", "e"}), (1, {"a"})])

@@ -32,6 +32,8 @@ from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
 NO_RUNNING_PODS: RunningPods = {}
+WHOLE_TOPOLOGIES: Mapping[str, FlavorTopology] = {}
+"""No pod set is restricted to a part of its topology."""
 
 
 class PlacementDemand(msgspec.Struct, frozen=True, gc=False):
@@ -51,12 +53,12 @@ def assign_topology(
     partition: Partition,
     demand: PlacementDemand,
     views: tuple[int, ...],
-    domain: FlavorTopology | None = None,
+    areas: Mapping[str, FlavorTopology] = WHOLE_TOPOLOGIES,
 ) -> Admission | PlacementFailure:
     """Returns an admission on hosts that are free in all `views`; the partition is unchanged.
 
-    With a `domain` only hosts of that part of the topology are used. Pod sets with a provisioning
-    check on their flavors are left to the second pass, except pods that run already.
+    Pod sets that are named in `areas` use hosts of that part of their topology only. Pod sets with
+    a provisioning check on their flavors are left to the second pass, except pods that run already.
     """
     pod_sets = demand.assignment.pod_sets
     config, assumed = partition.config, dict[str, Ints]()
@@ -73,19 +75,15 @@ def assign_topology(
     around = neighbors_of(
         partition, demand.workload.key, (each.pod_set for each, _ in on_hosts), views
     )
-    placements = [
-        PodSetPlacement(
-            replace(
-                placement_context(partition, demand, flavor, views, assumed, domain),
-                neighbors=around,
-            )
-            if around is not None
-            else placement_context(partition, demand, flavor, views, assumed, domain),
-            each.pod_set,
-        )
-        for each, flavor in on_hosts
-        if each.pod_set.name not in delayed
-    ]
+    placements = []
+    for each, flavor in on_hosts:
+        name = each.pod_set.name
+        if name not in delayed:
+            area = areas.get(name)
+            context = placement_context(partition, demand, flavor, views, assumed, area)
+            if around is not None:
+                context = replace(context, neighbors=around)
+            placements.append(PodSetPlacement(context, each.pod_set))
     running = demand.running
     if not placements:
         placed = {}

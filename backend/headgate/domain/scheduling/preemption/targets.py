@@ -3,39 +3,39 @@
 Of several topology domains the plan that costs least is taken (preemption.md §6.6, §6.7).
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.workload_priority_class import FIRST_PRIORITY
 from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.partition.eviction_graph import Epoch
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.topology_assignment import PlacementDemand
-from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.candidates import (
-    CandidateMask,
-    mask_candidates,
-    quota_reserved_at,
-)
+from headgate.domain.scheduling.preemption.candidates import CandidateMask, mask_candidates
 from headgate.domain.scheduling.preemption.capacity_view import (
     CandidatesByNode,
     CapacityView,
-    DomainCandidate,
-    PreemptionDomain,
-    preemption_domains,
     units_of,
 )
 from headgate.domain.scheduling.preemption.disruption_budgets import Budgets
-from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims, SearchRules
-from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest, Victim
+from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest
+from headgate.domain.scheduling.preemption.topology_domains import (
+    DomainCandidate,
+    DomainCombination,
+    FollowUps,
+    PlanScore,
+    PreemptionDomain,
+    plan_score,
+    preemption_domains,
+)
 from headgate.domain.scheduling.preemption.victim_plan import (
+    ExcludedVictims,
+    SearchRules,
     VictimPlan,
     nodes_in_reach,
     plan_victims,
@@ -43,21 +43,10 @@ from headgate.domain.scheduling.preemption.victim_plan import (
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.results import Mode
-from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.pods.eviction_units import protection_of_unit, workload_of
+from headgate.domain.workloads.pods.eviction_units import workload_of
 from headgate.domain.workloads.state import Workload, WorkloadsByKey
-
-MAX_FOLLOW_UPS = 256
-"""Workloads of a ClusterQueue considered for follow-up preemptions; more victims count as none."""
-
-_QUEUE = "clusterqueue/"
-_ABOVE_ALL = 2**63 - 1
-"""Higher than any priority, also a boosted one."""
-
-
-PlanScore: TypeAlias = tuple[int, int, int, int, int, Instant, str]
 
 
 class SimulatedPreemption(msgspec.Struct, frozen=True, gc=False):
@@ -165,47 +154,6 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
         return local_queue_usage
 
 
-class FollowUps:
-    """Counts victims that may preempt others of their ClusterQueue once they are requeued.
-
-    One step is reckoned, in the own ClusterQueue alone: what these in turn would do is not.
-    """
-
-    def __init__(self, partition: Partition, admitted: AdmittedIndex) -> None:
-        self._partition = partition
-        self._admitted = admitted
-        self._least_protected: dict[str, list[tuple[int, str]]] = {}
-        self._counts: dict[str, int] = {}
-
-    def count(self, domain: str, victims: Sequence[Victim]) -> int:
-        """How many victims of a domain's plan could preempt a workload that is no victim."""
-        found = self._counts.get(domain)
-        if found is None:
-            nodes = dict.fromkeys(victim.candidate.node for victim in victims)
-            gone = {victim.workload.key for victim in victims}
-            lowest = {node: self._lowest_left(node[len(_QUEUE) :], gone) for node in nodes}
-            found = self._counts[domain] = sum(
-                lowest[victim.candidate.node] < victim.workload.spec.priority
-                and victim.workload.spec.can_preempt
-                and (
-                    victim.candidate.eviction_unit is None
-                    or victim.candidate.eviction_unit.is_remainder
-                )
-                for victim in victims
-            )
-        return found
-
-    def _lowest_left(self, queue: str, gone: Container[str]) -> int:
-        """The lowest protection in a ClusterQueue beside the victims, if it may preempt at all."""
-        if self._partition.specs[queue].preemption.within_cluster_queue == "Never":
-            return _ABOVE_ALL
-        found = self._least_protected.get(queue)
-        if found is None:
-            found = self._admitted.least_protected(queue, MAX_FOLLOW_UPS)
-            self._least_protected[queue] = found
-        return next((least for least, name in found if workload_of(name) not in gone), _ABOVE_ALL)
-
-
 def find_victims(context: PreemptionContext, demand: PlacementDemand) -> VictimPlan:
     """Returns the plan after which the whole workload fits.
 
@@ -228,12 +176,17 @@ def find_victims(context: PreemptionContext, demand: PlacementDemand) -> VictimP
         nodes_in_reach(view, request, rules),
         context.runtime_protected,
     )
-    # Running pods of a replaced slice are in their domains already: hosts anywhere will do.
-    levels = [] if demand.running else preemption_domains(context.partition, demand, mask)
-    if not levels:
+    if demand.running:
+        # Running pods of a replaced slice are in their domains already: hosts anywhere will do.
+        return plan_victims(view, request, rules)
+    search = preemption_domains(context.partition, demand, mask)
+    if search.combinations:
+        found = _plan_of_several_groups(context, demand, request, rules, mask, search.combinations)
+        return replace(found, stats=mask.stats)
+    if not search.levels:
         return plan_victims(view, request, rules)
     found = VictimPlan((), None)
-    for level in levels:
+    for level in search.levels:
         found = _best_domain_plan(context, demand, request, rules, mask, level)
         if found.admission is not None:
             break
@@ -241,6 +194,38 @@ def find_victims(context: PreemptionContext, demand: PlacementDemand) -> VictimP
         if not _requires_one_domain(demand):
             found = plan_victims(view, request, rules)
     return replace(found, stats=mask.stats)
+
+
+def _plan_of_several_groups(  # noqa: PLR0913, PLR0917 - as `_best_domain_plan`
+    context: PreemptionContext,
+    demand: PlacementDemand,
+    request: PreemptionRequest,
+    rules: SearchRules,
+    mask: CandidateMask,
+    combinations: Sequence[DomainCombination],
+) -> VictimPlan:
+    """The plan on any hosts, or in one domain for each group if that costs less.
+
+    Domains that a group prefers go first, as they do for a lone group. Without a plan on any hosts
+    none is searched: in fewer there is less.
+    """
+    anywhere = plan_victims(_host_view(context, demand), request, rules)
+    if anywhere.admission is None:
+        return anywhere
+    cost = plan_score(anywhere.victims, rules.budgets.violations(anywhere.victims), "")
+    prefers = _prefers_a_domain(demand)
+    worth = [each for each in combinations if prefers or (0, *each.min_cost) < cost[:3]]
+    found = _best_domain_plan(context, demand, request, rules, mask, worth)
+    if found.admission is None or prefers:
+        return anywhere if found.admission is None else found
+    score = plan_score(found.victims, rules.budgets.violations(found.victims), "")
+    return found if score < cost else anywhere
+
+
+def _prefers_a_domain(demand: PlacementDemand) -> bool:
+    pod_sets = (given.pod_set for given in demand.assignment.pod_sets if given.pod_set.count > 1)
+    requests = (pod_set.topology_request for pod_set in pod_sets)
+    return any(request is not None and bool(request.preferred) for request in requests)
 
 
 def _requires_one_domain(demand: PlacementDemand) -> bool:
@@ -267,7 +252,7 @@ def _best_domain_plan(  # noqa: PLR0913, PLR0917 - one search, of several that s
     request: PreemptionRequest,
     rules: SearchRules,
     mask: CandidateMask,
-    level: Sequence[DomainCandidate],
+    level: Sequence[DomainCandidate | DomainCombination],
 ) -> VictimPlan:
     """The plan with the best score of a level; without any, the candidates that were protected.
 
@@ -348,30 +333,3 @@ def _contested(
         if amount > available(partition.tree, usage, context.node, key)
         or (not has_hosts and key[0] in partition.topologies)
     )
-
-
-def plan_score(victims: Sequence[Victim], violations: int, domain: str) -> PlanScore:
-    """Returns the cost of a plan, the lower the better (§6.6 SCORE, traps P11 and P14).
-
-    In this order: violated budgets, the highest protection, pods weighted by priority, workloads,
-    pods, the earliest start among the best protected (later is better), the domain's name. Of
-    plans that tie in the first three, that with fewer `FollowUps` goes first.
-    kube-scheduler: pickOneNodeForPreemption.
-    """
-    protections = [
-        protection_of_unit(victim.workload.spec, victim.candidate.eviction_unit)
-        for victim in victims
-    ]
-    pods = [victim.candidate.pods for victim in victims]
-    highest = max(protections, default=0)
-    weighted = sum(
-        (priority + FIRST_PRIORITY) * count
-        for priority, count in zip(protections, pods, strict=True)
-    )
-    started = [
-        quota_reserved_at(victim.workload)
-        for victim, priority in zip(victims, protections, strict=True)
-        if priority == highest
-    ]
-    earliest = min(started, default=0)
-    return violations, highest, weighted, len(victims), sum(pods), -earliest, domain
