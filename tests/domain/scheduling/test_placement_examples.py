@@ -201,11 +201,24 @@ def test_a_flavor_without_a_place_gives_way_to_the_next_one() -> None:
     assert admission.pod_set_assignments[0].flavors == {"cpu": "large"}
 
 
-def test_a_pod_too_big_for_every_host_is_told_what_the_hosts_lack() -> None:
+@pytest.mark.parametrize(
+    "topology",
+    [
+        TopologyRequest(unconstrained=True),
+        TopologyRequest(required="rack"),
+        TopologyRequest(required=HOST),
+        TopologyRequest(preferred="rack"),
+    ],
+    ids=["unconstrained", "rack", "host", "preferred"],
+)
+def test_a_pod_too_big_for_every_host_is_told_what_the_hosts_lack(
+    topology: TopologyRequest,
+) -> None:
+    """Issue 17, line 1: "request at most 0 pods" said nothing of a pod that no host can hold."""
     world = World()
     world.hosts({"b/r/a": 2, "b/r/b": 3})
     world.cluster_queue("q", quotas("cpu", tas=1_000))
-    key = world.submit("w", "q", {"cpu": 4}, topology=TopologyRequest(unconstrained=True))
+    key = world.submit("w", "q", {"cpu": 4}, topology=topology)
     world.settle()
     found = world[key].explanation
     assert found is not None

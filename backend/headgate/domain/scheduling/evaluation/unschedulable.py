@@ -142,7 +142,7 @@ def _verdict(emptied: Partition, workload: Workload) -> Explanation | None:
 def _of_emptied(emptied: Partition, workload: Workload, blocker: Blocker) -> Blocker:
     """The blocker in the words of the emptied cluster, with the largest host for a single pod."""
     code, arguments = blocker.message.code, blocker.message.arguments
-    if code == "NoHostFitsPod":
+    if code == "NoHostFitsPod" or (code in EMPTIED_CODES and blocker.have == 0):
         largest = _largest_host(emptied, workload, blocker)
         if largest is not None:
             return largest
@@ -161,6 +161,8 @@ def _largest_host(emptied: Partition, workload: Workload, blocker: Blocker) -> B
     return replace(
         blocker,
         message=Message(PER_POD, {}),
+        level="",
+        domain="",
         resource=name,
         need=requests[name],
         have=most[name],
