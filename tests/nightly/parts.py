@@ -21,7 +21,7 @@ minutes: together about 16 minutes of 2 cores.
 """
 OF_A_DAY: Final = ("--workloads", "10000", "--positions", "500")
 SHORT: Final = ("--steps", "60")
-LONG: Final = ("pytest.mark.nightly", "from tests.hypothesis_profiles import examples")
+LONG: Final = ("pytest.mark.nightly", "from tests.hypothesis_profiles import")
 """What a file of tests has that `make test` leaves out, or runs with less."""
 
 

@@ -30,7 +30,11 @@ def test_every_property_file_is_in_exactly_one_part() -> None:
 def test_every_test_left_to_the_nightly_run_is_in_exactly_one_part() -> None:
     assert sorted(path for part in PARTS for path in long_files_of(part)) == long_files()
     names = [argument for part in PARTS for job in jobs_of(part) for argument in job.command]
-    for file in ("processes/test_up.py", "simulation/test_explanations.py"):
+    for file in (
+        "processes/test_up.py",
+        "simulation/test_explanations.py",
+        "browser/test_pages.py",
+    ):
         assert names.count(f"tests/{file}") == 1
 
 
