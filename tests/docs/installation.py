@@ -16,6 +16,7 @@ BIN = Path(sys.executable).parent
 UV = str(BIN / "uv")
 SHELL = ("bash", "-euo", "pipefail", "-c")
 MAX_SECONDS = 120.0
+OF_THE_PROGRAMS = ("headgate.api.app", "headgate.cli.main", "headgate_workers.app")
 
 
 def build_documentation() -> None:
@@ -105,6 +106,8 @@ def embedded_installation(wheel: Path | None = None) -> Iterator[Installed]:
     started: Installed | None = None
     try:
         programs = install(directory / "venv", wheel or build_wheel(directory), "embedded")
+        # Once, as the programs that start at the same time would compile it all each for itself.
+        run(str(programs / "python"), "-c", f"import {', '.join(OF_THE_PROGRAMS)}")
         shutil.copytree(ROOT / "examples", directory / "examples")
         started = Installed(directory, programs)
         started.start()
