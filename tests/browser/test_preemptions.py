@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from headgate.client.client import HeadgateClient
 from tests.browser.conftest import client_of
 from tests.browser.screen import Screen
+from tests.hypothesis_profiles import is_full_depth
 from tests.processes.programs import wait_until
 from tests.processes.up import Up
 
@@ -107,7 +108,8 @@ def test_the_ledger_plays_its_rounds_forwards(screen: Screen) -> None:
     screen.page.get_by_role("button", name="Play").click()
     expect(screen.page.get_by_text("Preemption 2 of 2")).to_be_visible()
     told_of(screen, "story/urgent (priority 90) preempted story/second.")
-    assert screen.violations() == []
+    if is_full_depth():
+        assert screen.violations() == []
 
 
 def test_a_round_is_followed_from_plan_to_start(screen: Screen, client: HeadgateClient) -> None:

@@ -17,7 +17,7 @@ from headgate.domain.workloads.explanation import Explanation
 from tests.browser.cluster import NAMESPACE, workload
 from tests.browser.conftest import client_of
 from tests.browser.screen import Screen
-from tests.hypothesis_profiles import examples
+from tests.hypothesis_profiles import examples, is_full_depth
 from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser
@@ -96,7 +96,8 @@ def test_the_latest_are_there_at_once_and_earlier_ones_come_by_key(
     expect(card.get_by_role("img", name=f"{before} before, then Pending")).to_be_visible()
     card.get_by_role("button", name=f"{FIRST_PAGE - 1} earlier reasons").click()
     expect(card.get_by_text(f"Reason {EXPLANATIONS - 10}.")).to_be_visible()
-    assert screen.violations() == []
+    if is_full_depth():
+        assert screen.violations() == []
 
     more = card.get_by_role("button", name=f"Show earlier ({before})")
     more.focus()

@@ -11,6 +11,7 @@ from headgate.client.transport import Connection
 from tests.browser.cluster import NAMESPACE, Object, workload
 from tests.browser.screen import Screen
 from tests.browser.test_live import finish
+from tests.hypothesis_profiles import is_full_depth
 from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser
@@ -154,5 +155,6 @@ def test_workload_actions(screen: Screen, headgate: Up, client: HeadgateClient) 
     page.get_by_role("button", name="Other actions").click()
     expect(page.get_by_role("menuitem", name="Requeue: not admitted")).to_be_visible()
     page.keyboard.press("Escape")
-    assert screen.violations() == []
+    if is_full_depth():
+        assert screen.violations() == []
     client.remove("/v1/tokens/sub")

@@ -94,6 +94,7 @@ def test_it_continues_where_it_stopped_hung_or_was_killed(up: Up) -> None:
     assert up.processes() == []
 
 
+@pytest.mark.nightly
 def test_it_continues_after_it_was_killed_without_warning(running: Up) -> None:
     submit_and_see_admitted(running, "before-a-kill")
     assert_a_second_start_leads_to_the_first(running)
@@ -125,7 +126,7 @@ def kill_without_warning(up: Up, hanging: str) -> None:
     "name",
     [
         "worker-1",
-        "api",
+        pytest.param("api", marks=pytest.mark.nightly),
         pytest.param("broker", marks=pytest.mark.nightly),
         pytest.param("upkeep", marks=pytest.mark.nightly),
     ],
