@@ -19,6 +19,7 @@ from headgate.application.projections.followers import (
 from headgate.domain.workloads.events import WorkloadAdmitted
 from tests.contracts.adapters import Adapters
 from tests.contracts.history import MINUTE, START, History, a_history, submitted
+from tests.hypothesis_profiles import examples
 
 NAMES = ("queue_history", "workload_pod")
 
@@ -70,7 +71,10 @@ def test_the_history_is_read_for_a_time_and_a_queue(adapters: Adapters) -> None:
 
 
 @given(st.lists(st.integers(0, 3), max_size=6), st.integers(0, 24), st.integers(0, 3))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=examples(200, quick=10),
+)
 def test_admissions_and_those_after_their_position_are_all_of_the_log(
     adapters: Adapters, minutes: list[int], advance: int, first: int
 ) -> None:
