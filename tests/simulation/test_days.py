@@ -30,7 +30,7 @@ def test_the_same_seed_gives_the_same_day() -> None:
 def test_days_are_full_of_everything() -> None:
     seen: dict[str, int] = {}
     crashes = 0
-    for seed in (101, 104, 105, 106, 108):
+    for seed in (108, 109, 110):
         day = run_day(seed, steps=150)
         crashes += day.crashes
         for name, times in day.seen.items():
