@@ -96,7 +96,7 @@ def folded(mix: Mix, stage: LifeStage, count: int) -> ClusterState:
                 stream=stream,
                 version=version,
                 event=_as_read(event),
-                at=AT,
+                at=AT + cluster_state.position,
                 metadata=SUBMITTED,
             )
         )

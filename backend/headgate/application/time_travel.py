@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import Any
 
 from headgate.application.application_services import ApplicationServices
@@ -17,6 +17,7 @@ from headgate.application.historical_ports import (
     point_at_position,
 )
 from headgate.application.historical_states import (
+    EndedStates,
     HistoricalStates,
     archived_gaps_reported,
 )
@@ -75,7 +76,9 @@ async def services_at(services: ApplicationServices, requested: PointInTime) -> 
     return replace(
         services,
         log=log,
-        models=HistoricalReadModels(cluster_state, point, services.log, services.models),
+        models=HistoricalReadModels(
+            cluster_state, point, services.log, services.models, history.ended
+        ),
         followers=HistoricalFollowers(services.followers, point, log),
         clock=FixedClock(point.at),
         reader=FixedReader(cluster_state),
@@ -144,8 +147,8 @@ def sample_instants(services: ApplicationServices, period: SampledPeriod) -> lis
     return [since + (until - since) * step // steps for step in range(period.points)]
 
 
-BATCH = 200
-"""So many ended workloads are read at once where a past list may need them."""
+BATCH, MAX_BATCH = 200, 2_000
+"""So many ended workloads are read at once where a past list may need them: first, and later."""
 
 MAX_PLAN_MICROSECONDS = 600 * MICROSECONDS_PER_SECOND
 """By so much the instants of neighbouring events may disagree with their order at most."""
@@ -159,6 +162,7 @@ class HistoricalReadModels:
     point: ResolvedPoint
     log: EventLog
     live: ReadModels
+    known: EndedStates
 
     def load(self, streams: Sequence[str]) -> list[Loaded]:
         """Returns the objects of these streams, in their order."""
@@ -216,7 +220,8 @@ class HistoricalReadModels:
         keys = (
             key for key in self.cluster_state.reads.newest(after) if self._may_match(key, query)
         )
-        while batch := list(islice(keys, BATCH)):
+        sizes = chain((BATCH,), repeat(MAX_BATCH))
+        while batch := list(islice(keys, next(sizes))):
             ended = self._ended(batch)
             for key in batch:
                 workload = ended.get(workload_stream(key)) or self.cluster_state.workloads[key]
@@ -249,8 +254,8 @@ class HistoricalReadModels:
             if not cluster_queue or door is None or door.spec.cluster_queue == cluster_queue:
                 ends.append((record.finished_at, key))
         ends.sort(reverse=True)
-        for start in range(0, len(ends), BATCH):
-            yield ends[start : start + BATCH]
+        for start in range(0, len(ends), MAX_BATCH):
+            yield ends[start : start + MAX_BATCH]
 
     def _ended(self, keys: Iterable[str]) -> dict[str, Workload]:
         """By stream, the states of those workloads of which the fold has only records.
@@ -259,11 +264,20 @@ class HistoricalReadModels:
         """
         records = self.cluster_state.ended.records
         found: dict[str, Workload] = {}
-        for loaded in self.live.load([workload_stream(key) for key in keys if key in records]):
+        unread: list[str] = []
+        for key in keys:
+            if (record := records.get(key)) is not None:
+                state = self.known.get(key, record)
+                if state is None:
+                    unread.append(workload_stream(key))
+                else:
+                    found[workload_stream(key)] = state
+        for loaded in self.live.load(unread):
             is_unchanged = loaded.version == self.cluster_state.version_of(loaded.stream)
             state = loaded.state if is_unchanged else self._from_stream(loaded.stream)
             if isinstance(state, Workload):
                 found[loaded.stream] = state
+                self.known.put(records[state.key], state)
         return found
 
     def rounds(

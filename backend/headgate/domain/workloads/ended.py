@@ -127,8 +127,8 @@ class EndedWorkloads:
     those of the records of failed workloads.
     """
 
-    def __init__(self, max_whole: int = MAX_WHOLE_ENDED) -> None:
-        self.max_whole = max_whole
+    def __init__(self) -> None:
+        self.max_whole = MAX_WHOLE_ENDED
         self.records: Final[dict[str, EndedWorkload]] = {}
         self.failures: Final[dict[str, WorkloadFailure]] = {}
         self.whole: dict[str, None] = {}
