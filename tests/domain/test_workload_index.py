@@ -21,6 +21,7 @@ from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain import workload_index
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
+from headgate.domain.object_set import workloads_with_quota
 from headgate.domain.scheduling.ordering import pending_places
 from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
 from headgate.domain.scheduling.pending_reasons import recorded_reason, unschedulable
@@ -28,6 +29,7 @@ from headgate.domain.scheduling.queueing.queue_checks import (
     cluster_queue_of,
     unreserved_condition,
 )
+from headgate.domain.scheduling.reconcile import quota_holders
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.message import message
 from headgate.domain.workload_index import WorkloadIndex
@@ -104,6 +106,9 @@ def assert_as_scanned(world: World) -> None:
     assert state.reads.index.with_quota() == sorted(
         key for key, each in state.workloads.items() if has_quota_reservation(each)
     )
+    for queue in state.config.cluster_queues:
+        held = tuple(f"workload/{key}" for key in quota_holders(state, queue))
+        assert held == workloads_with_quota(state.workloads, queue)
     found = at_once(detect_problems(state, world.at, None))
     by_kind: dict[str, set[str]] = {}
     for one in found.listed:

@@ -8,7 +8,7 @@ with the record that this time was served. After an outage the last missed time 
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -37,6 +37,7 @@ from headgate.application.ports import WorkloadQuery
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.job_templates import (
+    CRON_JOB_LABEL,
     MICROSECONDS_PER_MINUTE,
     CronJobSpec,
     LocalMinute,
@@ -55,9 +56,6 @@ from headgate.domain.workloads.state import Workload, phase_of
 
 LOG = logging.getLogger("headgate")
 LOOK_SECONDS = 1.0
-CRON_JOB_LABEL = "headgate.dev/cron-job"
-"""The label of a Job with the name of the CronJob that made it."""
-
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 ConfiguredCronJob = Configured[CronJobSpec]
@@ -96,8 +94,7 @@ class CronJobRunner:
         }
         if not due and minute == self._cleaned:
             return []
-        live = tuple(reader.cluster_state.workloads.values())
-        jobs = await run_yielding(_jobs_by_cron_job((*live, *await self._ended_jobs())))
+        jobs = await self._jobs(cron_jobs)
         made = []
         for key, scheduled in due.items():
             cron_job, own = cron_jobs[key], jobs[key]
@@ -112,19 +109,27 @@ class CronJobRunner:
         self._cleaned = minute
         return made
 
-    async def _ended_jobs(self) -> list[Workload]:
-        """The jobs of CronJobs that ended so long before that only their rows have them whole."""
-        records = self._services.reader.cluster_state.ended.records
-        if not records:
-            return []
+    async def _jobs(self, cron_jobs: Mapping[str, ConfiguredCronJob]) -> dict[str, list[Workload]]:
+        """The jobs that each CronJob has made: by the index of the fold, and ended ones by row."""
+        state = self._services.reader.cluster_state
+        by_cron_job = state.reads.index.of_cron_jobs
+        live = {job: state.workloads[job] for key in cron_jobs for job in by_cron_job.get(key, ())}
+        ended = await self._ended_jobs(sorted({each.namespace for each in cron_jobs.values()}))
+        jobs = {**live, **{each.key: each for each in ended}}
+        return await run_yielding(_jobs_by_cron_job(jobs.values()))
+
+    async def _ended_jobs(self, namespaces: Sequence[str]) -> list[Workload]:
+        """The jobs of CronJobs that have ended, of which a fold has only the latest whole."""
         made = Requirement(key=CRON_JOB_LABEL, operator="Exists")
         where = WorkloadFilter(
-            phases=ENDED_PHASES, selector=LabelSelector(match_expressions=(made,))
+            namespaces=tuple(namespaces),
+            phases=ENDED_PHASES,
+            selector=LabelSelector(match_expressions=(made,)),
         )
         query, jobs = WorkloadQuery(where=where, limit=MAX_LOADED), list[Workload]()
         while True:
             page = await asyncio.to_thread(self._services.models.workloads, query)
-            jobs += [row.state for row in page if row.state.key in records]
+            jobs += [row.state for row in page]
             if len(page) < query.limit:
                 return jobs
             last = page[-1].state

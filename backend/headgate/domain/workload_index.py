@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from headgate.domain.kinds.job_templates import CRON_JOB_LABEL
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.scheduling.ordering.pending_places import EquivalenceClass, SortedBlocks
 from headgate.domain.scheduling.queueing.pending_entry import equivalence_class
@@ -88,7 +89,8 @@ class WorkloadIndex:
 
     `groups` has those without quota that do not end, but for `skipped` streams; `by_phase` those in
     `INDEXED_PHASES`; `holders` those with quota by ClusterQueue; `evicting` those with an eviction
-    of all or of pods; `failed` those that failed, with the instant, by LocalQueue.
+    of all or of pods; `failed` those that failed, with the instant, by LocalQueue; `of_cron_jobs`
+    those that a CronJob made and that have not ended, by its `namespace/name`.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class WorkloadIndex:
         self.by_phase: dict[Phase, dict[str, WorkloadsByAge]] = {}
         self.holders: dict[str, dict[str, None]] = {}
         self.evicting: dict[str, None] = {}
+        self.of_cron_jobs: dict[str, dict[str, None]] = {}
         self.failed: dict[tuple[str, str], SortedBlocks[Age]] = {}
         for workload in workloads:
             self.replace(None, workload)
@@ -121,6 +124,10 @@ class WorkloadIndex:
                 _note(held, workload.key, change)
             if oldest_ongoing_eviction(workload) is not None:
                 _note(self.evicting, workload.key, change)
+            made_by = workload.labels.get(CRON_JOB_LABEL)
+            if made_by and workload.finished_at is None:
+                cron_job = f"{workload.namespace}/{made_by}"
+                _note(self.of_cron_jobs.setdefault(cron_job, {}), workload.key, change)
 
     def with_quota(self) -> list[str]:
         """The keys of the workloads that have quota, sorted."""

@@ -26,9 +26,9 @@ from headgate.domain.kinds.object_commands import Create, RequestDeletion
 from headgate.domain.kinds.queue_stop import ResumeQueue, Stop, StopQueue
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.decide import CordonNode, DrainNode, ReportNode, UncordonNode
-from headgate.domain.object_set import referrers_of
 from headgate.domain.recorded_event import DomainEvent, kind_and_key
 from headgate.domain.rejection import IllegalNow
+from headgate.domain.scheduling.reconcile import known_referrers
 from headgate.domain.workloads.state import (
     Authority,
     authority_of_order,
@@ -113,9 +113,7 @@ def object_deletion(stream: str) -> StreamCommand:
     """Returns the command that requests the deletion of an object."""
 
     def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
-        state = context.cluster_state
-        ended = state.ended.records
-        users = referrers_of(state.config, state.workloads, *kind_and_key(stream), ended)
+        users = known_referrers(context.cluster_state, *kind_and_key(stream))
         return _decided(stream, context, RequestDeletion(users=users))
 
     return StreamCommand(stream=stream, decide=decide, reads_config=True)

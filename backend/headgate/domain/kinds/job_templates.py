@@ -153,6 +153,10 @@ class JobTemplate(msgspec.Struct, frozen=True, kw_only=True):
     spec: dict[str, Any] = {}
 
 
+CRON_JOB_LABEL = "headgate.dev/cron-job"
+"""The label of a workload that names the CronJob which made it."""
+
+
 class CronJobSpec(msgspec.Struct, frozen=True, kw_only=True):
     """When jobs are made and how many are kept; times are of UTC without a `time_zone`.
 

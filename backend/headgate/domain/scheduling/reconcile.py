@@ -9,7 +9,7 @@ from headgate.domain.kinds.local_queue import LocalQueueResumed
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.state import NodeFellSilent
 from headgate.domain.object_set import referrers_of, terminating_objects
-from headgate.domain.recorded_event import DomainEvent, stream_of, workload_stream
+from headgate.domain.recorded_event import DomainEvent, kind_and_key, stream_of, workload_stream
 from headgate.domain.scheduling.admission import admit_unblocked
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
@@ -26,6 +26,7 @@ from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.events import (
     WorkloadHostsFailed,
 )
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition
 
 MAX_FIRED = 500
@@ -109,10 +110,45 @@ def _fire(cycle: CycleContext, key: str) -> None:
 
 def finalized_objects(cluster_state: ClusterState) -> Iterator[tuple[str, DomainEvent]]:
     """Terminating objects without references, each with its stream and last event (§1.1)."""
-    config, workloads = cluster_state.config, cluster_state.workloads
-    for kind, key in terminating_objects(config):
-        if not referrers_of(config, workloads, kind, key, cluster_state.ended.records):
+    for kind, key in terminating_objects(cluster_state.config):
+        if kind == "namespace":
+            is_referred_to = cluster_state.objects_in(key) > 0
+        else:
+            is_referred_to = bool(known_referrers(cluster_state, kind, key))
+        if not is_referred_to:
             yield f"{kind}/{key}", KINDS_BY_STREAM[kind].deleted()
+
+
+def known_referrers(cluster_state: ClusterState, kind: str, key: str) -> tuple[str, ...]:
+    """The objects that keep one from going, as `referrers_of` finds them, by indices of the fold.
+
+    Only of a Namespace in which something lives are all workloads gone through, to name those.
+    """
+    state, ended = cluster_state, cluster_state.ended.records
+    if kind == "clusterqueue":
+        holders = map(workload_stream, quota_holders(state, key))
+        return (*referrers_of(state.config, {}, kind, key), *holders)
+    if kind == "namespace" and not state.objects_in(key):
+        return ()
+    return referrers_of(state.config, state.workloads, kind, key, ended)
+
+
+def quota_holders(cluster_state: ClusterState, cluster_queue: str) -> list[str]:
+    """The workloads that have quota reserved in a ClusterQueue, sorted."""
+    index = cluster_state.partition_index
+    home = index.of_cluster_queue.get(cluster_queue, INSTALLATION)
+    charged = index.partitions[home].charges.holding.get(cluster_queue, {})
+    # What could not be indexed is charged nowhere.
+    skipped = (kind_and_key(stream)[1] for stream in cluster_state.quarantined)
+    others = (key for key in skipped if _holds_quota(cluster_state, key, cluster_queue))
+    return sorted({*charged, *others})
+
+
+def _holds_quota(cluster_state: ClusterState, key: str, cluster_queue: str) -> bool:
+    workload = cluster_state.workloads.get(key)
+    if workload is None or not has_quota_reservation(workload):
+        return False
+    return workload.admission is not None and workload.admission.cluster_queue == cluster_queue
 
 
 def fail_overcommitted_hosts(cycle: CycleContext) -> None:
