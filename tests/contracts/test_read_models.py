@@ -1,7 +1,7 @@
 """What every store promises of the inline read models."""
 
 from collections import Counter
-from itertools import count
+from itertools import count, product
 from typing import get_args
 
 import pytest
@@ -388,6 +388,35 @@ def test_kept_counts_are_those_of_a_recount(
             found = adapters.models.workload_groups(WorkloadQuery(where=where), by)
             assert found == grouped(zip(kept, queues, strict=True), by)
     assert adapters.models.miscounted() == 0
+
+
+PLACES: tuple[tuple[str, ...] | None, ...] = (None, ("a",), ("a", "c"), ())
+OF_PHASES = ((), ("Pending",), ("OnHold", "Unschedulable", "QuotaReserved"))
+
+
+@pytest.mark.parametrize("text", ["", "phase:Pending,OnHold", "-phase:OnHold"])
+def test_newest_pages_of_places_are_those_of_one_list(adapters: Adapters, text: str) -> None:
+    shapes: tuple[dict[str, object], ...] = (
+        {},
+        {"hold": Hold(owner="ada", reason="later", held_at=3), "owner": ADA},
+        {"admission": Admission(cluster_queue="lent", pod_set_assignments=())},
+    )
+    found = [
+        workload(f"w{n:02}", "abc"[n % 3], created_at=CREATED + n // 4, **shapes[n // 3 % 3])
+        for n in range(18)
+    ]
+    show(adapters, *found)
+    for spaces, phases, keys in product(PLACES, OF_PHASES, ((), ("a/w03", "b/w04"))):
+        where = WorkloadFilter(
+            namespaces=spaces, phases=phases, conditions=conditions_in(text, "ada"), at=NOW
+        )
+        query, listed = WorkloadQuery(where=where, keys=keys, limit=4), list[str]()
+        while page := [each.state for each in adapters.models.workloads(query)]:
+            listed += [each.key for each in page]
+            query = replace(query, after=(page[-1].created_at, page[-1].key))
+        matching = [each for each in found if where.matches(each, "", keys)]
+        newest = sorted(matching, key=lambda each: (each.created_at, each.key), reverse=True)
+        assert listed == [each.key for each in newest], (spaces, phases, keys)
 
 
 def test_objects_of_a_kind_come_by_name_page_by_page(adapters: Adapters) -> None:
