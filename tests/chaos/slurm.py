@@ -27,6 +27,7 @@ from tests.processes.up import environment
 
 NAME = "slurm"
 RANKS = 4
+MEBIBYTES_OF_A_POD = 20
 PODS_AT_ONCE = 32
 SECONDS_TO_FINISH = 1800.0
 SECONDS_DOWN = 2.0
@@ -58,7 +59,10 @@ def _arguments() -> argparse.Namespace:
 class SlurmExecutor:
     """`headgate executor slurm` as a process."""
 
-    def __init__(self, made: Installation, cluster: SlurmTestCluster, token: str) -> None:
+    def __init__(
+        self, made: Installation, cluster: SlurmTestCluster, token: str, pool: str = NAME
+    ) -> None:
+        self._pool = pool
         self._directory = made.directory / "slurm"
         self._cluster = cluster
         self.output = made.directory / "slurm.out"
@@ -79,10 +83,11 @@ class SlurmExecutor:
     def start(self, *more: str) -> None:
         """Runs it, with more options of the command."""
         options = ("--name", NAME, "--directory", str(self._directory), "--allow-root")
-        labels = ("--labels", f"{POOL}={NAME}", "--default-memory", "20")
+        labels = ("--labels", f"{POOL}={self._pool}")
+        memory = ("--default-memory", str(MEBIBYTES_OF_A_POD))
         with self.output.open("ab") as output:
             self._process = subprocess.Popen(
-                [HEADGATE, "executor", "slurm", *options, *labels, *more],
+                [HEADGATE, "executor", "slurm", *options, *labels, *memory, *more],
                 env=self._environment,
                 stdout=output,
                 stderr=subprocess.STDOUT,
