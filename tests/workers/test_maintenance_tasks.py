@@ -14,6 +14,11 @@ from headgate_workers.schedule import MAINTENANCE_TASKS
 from tests.contracts.test_backtest_store import ended, job
 from tests.contracts.test_cycle_store import record
 
+TALLIES = """
+    INSERT INTO workload_tally
+    SELECT 'a', 'q' || number, '', '', 'Pending', 0, '', number % 3, number % 3, number % 3
+    FROM generate_series(0, 5) AS number
+"""
 KEYS = """
     INSERT INTO idempotency (key, actor, request_hash, status, answer, position, created_at)
     SELECT 'key-' || day, 'user:ada', '', 200, '', 1, clock_timestamp() - make_interval(days => day)
@@ -52,6 +57,18 @@ def test_every_store_that_grows_beside_the_log_is_kept_small(
         assert connection.execute(
             "SELECT max(extract(day FROM now() - created_at)) FROM idempotency"
         ).fetchone() == (6,)
+
+
+def test_counts_of_nothing_are_forgotten_but_for_one_that_is_being_written(pool: Pool) -> None:
+    maintained = PostgresMaintenance(pool)
+    with connection_of(pool) as connection:
+        connection.execute(TALLIES)
+        with connection.transaction():
+            connection.execute("UPDATE workload_tally SET gpus = 0 WHERE local_queue = 'q3'")
+            assert maintained.forget_empty_tallies() == 1
+        kept = connection.execute("SELECT local_queue FROM workload_tally ORDER BY 1").fetchall()
+    assert [name for (name,) in kept] == ["q1", "q2", "q3", "q4", "q5"]
+    assert maintained.forget_empty_tallies() == 1
 
 
 def test_a_maintenance_task_runs_again_when_it_is_due(pool: Pool) -> None:

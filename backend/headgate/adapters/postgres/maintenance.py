@@ -33,6 +33,12 @@ _FORGET_KEYS = """
         ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED)
 """
 
+# An append locks tallies in another order than a scan: what waits for none cannot deadlock with it.
+_FORGET_EMPTY_TALLIES = """
+    DELETE FROM workload_tally WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM workload_tally WHERE workloads = 0 FOR UPDATE SKIP LOCKED))
+"""
+
 
 class PostgresMaintenance:
     """Fills the port `Housekeeping`."""
@@ -56,7 +62,7 @@ class PostgresMaintenance:
     def forget_empty_tallies(self) -> int:
         """Deletes the rows of `workload_tally` that count no workload; returns how many."""
         with connection_of(self._pool) as connection:
-            return connection.execute("DELETE FROM workload_tally WHERE workloads = 0").rowcount
+            return connection.execute(_FORGET_EMPTY_TALLIES).rowcount
 
     def extend_log(self) -> None:
         """Make the partitions of the log that the next million positions need."""
