@@ -1,12 +1,14 @@
 """Backtests over HTTP: asked for by admins, worked off by a worker, and told with what differs."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from headgate.application.backtest_runs import run_backtest_slice
 from headgate.bootstrap import Platform
-from tests.api.callers import Api, cluster_queue, open_queue, workload
+from tests.api.callers import Api, cluster_queue, flavor, open_queue, workload
+from tests.processes.programs import wait_until
 
 HERE = "/v1/namespaces/team-a/workloads"
 BEGIN = "/v1/backtests?from="
@@ -115,6 +117,43 @@ def test_manifests_that_break_rules_are_refused(admin: Api, stretch: int) -> Non
 
     work = admin.post(f"{BEGIN}{stretch}", workload("fourth"))
     assert work.json()["type"] == "/problems/invalid-request"
+
+
+def test_without_an_end_it_ends_with_the_newest_event_of_the_log(
+    admin: Api, schedule: Callable[[], int], stretch: int
+) -> None:
+    admin.post("/v1/resourceflavors", flavor("newest"))
+    head = schedule()
+    # The state that follows the log may not have come so far.
+    asked = admin.post(f"{BEGIN}{stretch}").json()
+    assert asked["toPosition"] == head
+    admin.post(f"/v1/backtests/{asked['id']}/cancel")
+
+
+def test_a_prediction_is_recorded_and_checked_when_it_is_due(
+    admin: Api, stretch: int, work: Callable[[], None], schedule: Callable[[], int]
+) -> None:
+    place = admin.post(f"{BEGIN}{stretch}", cluster_queue("gpu", cpu="6")).headers["Location"]
+    assert admin.post(f"{place}/prediction", {}).json()["detail"] == "The backtest has no result"
+    work()
+    order = {"checkAfterSeconds": 1, "tolerancePercent": 50, "reason": "more quota"}
+    made = admin.post(f"{place}/prediction", order)
+    assert made.status_code == 201, made.text
+    (recorded,) = made.json()["items"]
+    (wait,) = recorded["waits"]
+    assert (wait["clusterQueue"], wait["verdict"], recorded["checkedAt"]) == ("gpu", None, None)
+    assert wait["limitSeconds"] == wait["p95Seconds"] + 60
+
+    def shown() -> dict[str, Any]:
+        listed = admin.caught_up("/v1/predictions", schedule()).json()["items"]
+        found: dict[str, Any] = next(one for one in listed if one["id"] == recorded["id"])
+        return found
+
+    wait_until(lambda: shown()["checkedAt"] is not None, "the prediction is checked")
+    (checked,) = shown()["waits"]
+    assert checked["verdict"] == "NoStarts"
+    (event,) = admin.get(f"/v1/events?stream=prediction/{recorded['id']}&limit=1").json()["items"]
+    assert (event["type"], event["actor"]) == ("prediction.checked", "scheduler")
 
 
 def test_only_admins_may(callers: dict[str, Api], stretch: int) -> None:

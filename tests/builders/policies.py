@@ -5,9 +5,8 @@ from typing import Any
 from headgate.domain.kinds.admission_check import AdmissionCheckSpec
 from headgate.domain.kinds.configuration import ConfigurationSpec
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.kubernetes_kinds import NamespaceSpec
-from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
+from headgate.domain.kinds.priority_classes import DisruptionBudgetSpec, WorkloadPriorityClassSpec
 from headgate.domain.values.selectors import LabelSelector
 from tests.builders.instants import T0
 

@@ -21,9 +21,9 @@ from headgate.domain.kinds.kubernetes_kinds import (
     RuntimeClassCreated,
 )
 from headgate.domain.kinds.local_queue import LocalQueueCreated
+from headgate.domain.kinds.priority_classes import WorkloadPriorityClassCreated
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated
 from headgate.domain.kinds.topology import TopologyCreated
-from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassCreated
 from headgate.domain.nodes.state import NodeCreated
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent, stream_of
 from headgate.domain.rejection import Rejection

@@ -3,7 +3,7 @@
 from typing import Any
 
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
+from headgate.domain.kinds.priority_classes import WorkloadPriorityClassSpec
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.message import message
 from headgate.domain.workloads.decide.decider import with_default_queue

@@ -6,12 +6,12 @@ import pytest
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, cluster_queue_violations
 from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec
-from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
-from headgate.domain.kinds.workload_priority_class import (
+from headgate.domain.kinds.priority_classes import (
     WorkloadPriorityClassCreated,
     WorkloadPriorityClassSpec,
 )
+from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.lint import LintWarning, capacity_of_flavors, lint
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.message import Amount, Message

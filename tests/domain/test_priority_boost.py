@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.priority_classes import WorkloadPriorityClassSpec
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
-from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadSpecChanged
 from headgate.domain.workloads.priority import (

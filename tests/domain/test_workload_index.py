@@ -30,10 +30,11 @@ from headgate.domain.scheduling.queueing.queue_checks import (
     unreserved_condition,
 )
 from headgate.domain.scheduling.reconcile import quota_holders
+from headgate.domain.starts import MAX_RECENT_STARTS
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.message import message
 from headgate.domain.workload_index import WorkloadIndex
-from headgate.domain.workloads.ended import MAX_RECENT_STARTS, gpus_requested
+from headgate.domain.workloads.ended import gpus_requested
 from headgate.domain.workloads.events import (
     WorkloadDeactivated,
     WorkloadEvent,

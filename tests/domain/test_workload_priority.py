@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY
+from headgate.domain.kinds.priority_classes import MAX_PRIORITY
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.priority import resolve_priority

@@ -12,8 +12,8 @@ from headgate.domain.kinds.cluster_queue import (
     CohortSpec,
     FlavorFungibility,
 )
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.priority_classes import DisruptionBudgetSpec, WorkloadPriorityClassSpec
 from headgate.domain.kinds.queue_settings import (
     BorrowWithinCohort,
     ClusterQueuePreemption,
@@ -24,7 +24,6 @@ from headgate.domain.kinds.queue_settings import (
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
-from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.selectors import LabelSelector, Requirement, Taint, Toleration

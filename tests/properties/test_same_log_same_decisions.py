@@ -19,7 +19,7 @@ from headgate.application.queries.cycles import digest
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configuration import AdmissionFairSharing, FairSharing
 from headgate.domain.kinds.configured_object import ObjectEvent
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
+from headgate.domain.kinds.priority_classes import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.queue_settings import (
     BorrowWithinCohort,
     ClusterQueuePreemption,

@@ -19,19 +19,20 @@ from headgate.domain.kinds.configuration import (
     ConfigurationSpec,
 )
 from headgate.domain.kinds.configured_object import ObjectEvent
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.kubernetes_kinds import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
+from headgate.domain.kinds.priority_classes import (
+    DisruptionBudgetCreated,
+    DisruptionBudgetSpec,
+    WorkloadPriorityClassChanged,
+    WorkloadPriorityClassCreated,
+    WorkloadPriorityClassSpec,
+)
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.kinds.queue_stop import Stop, StopPolicy
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyCreated, TopologySpec
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
-from headgate.domain.kinds.workload_priority_class import (
-    WorkloadPriorityClassChanged,
-    WorkloadPriorityClassCreated,
-    WorkloadPriorityClassSpec,
-)
 from headgate.domain.nodes.state import (
     NodeCordoned,
     NodeCreated,

@@ -9,7 +9,7 @@ import pytest
 
 from headgate.application.ports import Appended, AppendUnit, PartitionSession, Verdict
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
+from headgate.domain.kinds.priority_classes import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.values.selectors import LabelSelector

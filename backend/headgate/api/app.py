@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from headgate.api import openapi
 from headgate.api.admission_checks import CheckReports
 from headgate.api.apply import Apply
-from headgate.api.backtests import Backtests, Cycles
+from headgate.api.backtests import Backtests, Cycles, Predictions
 from headgate.api.bodies import TypedRequest
 from headgate.api.callers import authenticated, services_of
 from headgate.api.cron_jobs import CronJobRunner
@@ -225,6 +225,7 @@ def _version_one() -> Router:
             Erasures,
             Cycles,
             Backtests,
+            Predictions,
             Tokens,
             ServiceAccounts,
             Access,

@@ -1,29 +1,48 @@
 """`/v1/cycles` and `/v1/backtests`: what workers planned, the rerun of a cycle, and backtests."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
+import msgspec
 from litestar import Controller, get, post
-from litestar.params import FromQuery, PathParameter, QueryParameter, RawBody
+from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter, RawBody
 
-from headgate.api.answers import Answer, answer, answer_view, response
-from headgate.api.bodies import request_documents
+from headgate.api.answers import (
+    Answer,
+    CommandOptions,
+    answer,
+    answer_command,
+    answer_view,
+    command_request,
+    response,
+)
+from headgate.api.bodies import RequestBody, request_documents
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.manifests import Entry, with_written_pointers
-from headgate.api.parameters import PRESENT_ONLY, point_in_time, start_of
+from headgate.api.parameters import PRESENT_ONLY, IdempotencyHeader, point_in_time, start_of
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.simulations import entries_of
 from headgate.application import backtest_runs
-from headgate.application.backtest_jobs import Backtest, BacktestPage, BacktestView, view_of
-from headgate.application.backtest_runs import cancel, find
+from headgate.application.backtest_jobs import (
+    Backtest,
+    BacktestPage,
+    BacktestView,
+    PredictionList,
+    prediction_view,
+    view_of,
+)
+from headgate.application.backtest_runs import PredictionRequest, cancel, find
 from headgate.application.commands.object_commands import change_to
-from headgate.application.commands.requests import StreamCommand
+from headgate.application.commands.requests import CommandResponse, CommandResult, StreamCommand
+from headgate.application.cooperative import Cooperative
 from headgate.application.queries import cycles
 from headgate.application.queries.cycles import CycleDetail, CyclePage, CycleRerun
-from headgate.application.time_travel import PointInTime
+from headgate.domain.recorded_event import kind_and_key
 from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant
 
+DAY_SECONDS = 86_400
 NO_WORKLOADS = "What is configured otherwise is tried; workloads come from the log."
 
 
@@ -39,14 +58,9 @@ async def ask(request: Caller, question: BacktestRequest) -> Backtest:
     """A new job; raises what is wrong with it."""
     services = services_of(request)
     entries = await entries_of(request, question.body)
-    end = (
-        point_in_time(question.end)
-        if question.end
-        else PointInTime(position=services.reader.position)
-    )
     asked = backtest_runs.BacktestRequest(
         begin=point_in_time(question.begin),
-        end=end,
+        end=point_in_time(question.end) if question.end else None,
         changes=[_change_of(request, entry) for entry in entries],
         documents=question.body.decode(errors="replace"),
         actor=origin_of(request).actor,
@@ -83,6 +97,16 @@ EXAMPLE = {
     "metadata": {"name": "research"},
     "spec": {},
 }
+
+
+class PredictionOrder(RequestBody, kw_only=True, frozen=True):
+    """When the prediction is checked, how much longer than predicted is tolerated, and why."""
+
+    check_after_seconds: Annotated[int, msgspec.Meta(ge=1, le=30 * DAY_SECONDS)] = DAY_SECONDS
+    tolerance_percent: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 20
+    reason: Annotated[str, msgspec.Meta(max_length=1024)] = ""
+
+
 BacktestId = Annotated[str, PathParameter(description="The backtest", max_length=100)]
 RIGHT = {"right": "configure backtests"}
 READ = {**RIGHT, "live": PRESENT_ONLY}
@@ -164,6 +188,58 @@ class Backtests(Controller):
         services = services_of(request)
         job = await cancel(services, backtest)
         return answer(view_of(job, whole=True), position=services.reader.position)
+
+    @post(
+        "/{backtest:str}/prediction",
+        operation_id="recordPrediction",
+        summary="Record what it predicts of waits from now on, to be checked",
+        status_code=201,
+        responses=response(PredictionList, status=201),
+        opt=RIGHT,
+    )
+    async def predict(
+        self,
+        request: Caller,
+        backtest: BacktestId,
+        data: JSONBody[PredictionOrder],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """For the time after its change was applied; a worker records what came of it when due.
+
+        An alert tells where more than 5 of 100 workloads waited longer than tolerated.
+        """
+        options = CommandOptions(reason=data.reason, key=idempotency_key)
+        call = await command_request(request, _written, options)
+        asked = PredictionRequest(backtest, data.check_after_seconds, data.tolerance_percent)
+        return answer_command(
+            await backtest_runs.record_prediction(services_of(request), call, asked)
+        )
+
+
+def _written(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
+    """The new prediction, as a list of one."""
+    yield
+    (made,) = results
+    _, key = kind_and_key(made.stream)
+    content = {"position": None, "items": [msgspec.to_builtins(prediction_view(key, made.after))]}
+    return CommandResponse(status=201, content=content)
+
+
+class Predictions(Controller):
+    """What backtests predicted of waits, and whether that held."""
+
+    path = "/predictions"
+    tags = ["Backtests"]
+
+    @get(
+        operation_id="listPredictions",
+        summary="Predictions of waits and their checks, newest first",
+        responses=response(PredictionList),
+        opt=RIGHT,
+    )
+    async def list_predictions(self, request: Caller) -> Answer:
+        """Those that are not due yet among them."""
+        return answer_view(backtest_runs.predictions(services_of(request)))
 
 
 CycleId = Annotated[str, PathParameter(description="The cycle, as events name it", max_length=100)]

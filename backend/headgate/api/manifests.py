@@ -47,10 +47,10 @@ from headgate.application.queries.queue_status import (
 from headgate.application.uploads import unknown_uploads, uploads_of
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, CohortSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.executor import ExecutorSpec
 from headgate.domain.kinds.executor_nodes import nodes_of_executor, shared_node
 from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.priority_classes import DisruptionBudgetSpec
 from headgate.domain.rejection import InvalidObject, NotAllowed, Rejection, child
 from headgate.domain.scheduling.pending_reasons import derived_conditions
 from headgate.domain.values.capabilities import UPLOAD, upload_of

@@ -9,6 +9,8 @@ from headgate.application.queries.views import (
     Schema,
     Timestamp,
     Whole,
+    timestamp,
+    timestamp_or_none,
     view_from,
 )
 from headgate.domain.backtest.outcome import (
@@ -17,6 +19,13 @@ from headgate.domain.backtest.outcome import (
     OutcomeDifference,
     QueueOutcome,
     WaitTimes,
+)
+from headgate.domain.starts import (
+    ObservedWaits,
+    PredictedWait,
+    Prediction,
+    PredictionVerdict,
+    verdict_on,
 )
 from headgate.domain.values.instants import Instant
 
@@ -206,6 +215,41 @@ class BacktestView(Schema, kw_only=True, frozen=True):
     result: BacktestResult | None = None
 
 
+class PredictedWaitView(Whole, kw_only=True, frozen=True):
+    """The predicted wait of one ClusterQueue, and what was observed once it was checked.
+
+    95 of 100 workloads are predicted to start within `p95Seconds`, and tolerated to start within
+    `limitSeconds`. Of the `started` workloads `startedLater` had waited longer; `pendingLonger` are
+    pending and have waited longer as well. `verdict` is null until the check.
+    """
+
+    cluster_queue: str
+    p95_seconds: int
+    limit_seconds: int
+    started: int
+    started_later: int
+    pending_longer: int
+    verdict: PredictionVerdict | None
+
+
+class PredictionView(Whole, kw_only=True, frozen=True):
+    """What a backtest predicts of waits after a change, and the check when it was due."""
+
+    id: str
+    backtest: str
+    recorded_at: Timestamp
+    due_at: Timestamp
+    checked_at: Timestamp | None
+    waits: list[PredictedWaitView]
+
+
+class PredictionList(Whole, kw_only=True, frozen=True):
+    """All predictions, newest first."""
+
+    position: Position
+    items: list[PredictionView]
+
+
 class BacktestPage(Schema, kw_only=True, frozen=True):
     """Jobs, newest first; `next` is the `before` of the page after it."""
 
@@ -223,6 +267,32 @@ def view_of(job: Backtest, *, whole: bool) -> BacktestView:
         documents=job.documents if whole else "",
         percent=_percent(job),
         result=_result(job) if whole else None,
+    )
+
+
+def prediction_view(prediction_id: str, found: Prediction) -> PredictionView:
+    """One prediction with its check, if there was one."""
+    observed = found.observed or (None,) * len(found.waits)
+    return PredictionView(
+        id=prediction_id,
+        backtest=found.backtest,
+        recorded_at=timestamp(found.recorded_at),
+        due_at=timestamp(found.due_at),
+        checked_at=timestamp_or_none(found.checked_at),
+        waits=[_predicted(*pair) for pair in zip(found.waits, observed, strict=True)],
+    )
+
+
+def _predicted(wait: PredictedWait, observed: ObservedWaits | None) -> PredictedWaitView:
+    known = observed or ObservedWaits(cluster_queue=wait.cluster_queue)
+    return PredictedWaitView(
+        cluster_queue=wait.cluster_queue,
+        p95_seconds=wait.p95_seconds,
+        limit_seconds=wait.limit_seconds,
+        started=known.started,
+        started_later=known.started_later,
+        pending_longer=known.pending_longer,
+        verdict=None if observed is None else verdict_on(observed),
     )
 
 

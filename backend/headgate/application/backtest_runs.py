@@ -13,9 +13,17 @@ from headgate.application.backtest_jobs import (
     BacktestStore,
     ClaimedBacktest,
     OverlayFact,
+    PredictionList,
+    prediction_view,
 )
 from headgate.application.commands.decide import decide_on_state
-from headgate.application.commands.requests import StreamCommand
+from headgate.application.commands.execute import catch_up, execute
+from headgate.application.commands.requests import (
+    CommandRequest,
+    CommandResponse,
+    DecisionContext,
+    StreamCommand,
+)
 from headgate.application.failures import LimitExceeded
 from headgate.application.historical_ports import ResolvedPoint
 from headgate.application.historical_states import HistoricalStates
@@ -25,9 +33,15 @@ from headgate.domain.backtest.outcome import backtest_outcome
 from headgate.domain.backtest.recorded_window import RecordedWindow, ReplacedObjects, read_window
 from headgate.domain.backtest.replay_run import ReplayProgress, advance, start_replay
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import DomainEvent, stream_of
 from headgate.domain.rejection import IllegalNow, InvalidRequest, NotFound
-from headgate.domain.values.instants import Instant
+from headgate.domain.starts import (
+    PredictedWait,
+    PredictionRecorded,
+    decide_prediction,
+    tolerated_seconds,
+)
+from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.message import Message
 from headgate.event_log.codec import decode, encode
 from headgate.messages.catalogue import text_of
@@ -36,14 +50,18 @@ MAX_EVENTS = 200_000
 MAX_WORKLOADS = 50_000
 MAX_UNFINISHED = 10
 MAX_KEPT = 100
+MAX_UNCHECKED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class BacktestRequest:
-    """The time range, the changes with their documents, and the user of a backtest request."""
+    """The time range, the changes with their documents, and the user of a backtest request.
+
+    Without an end it ends with the newest event of the log.
+    """
 
     begin: PointInTime
-    end: PointInTime
+    end: PointInTime | None
     changes: Sequence[StreamCommand]
     documents: str
     actor: str
@@ -53,12 +71,15 @@ async def request_backtest(services: ApplicationServices, asked: BacktestRequest
     """A new job, to be worked off by some worker.
 
     Raises the `Rejection` of a change that is refused, of a stretch that has no end or of too many
-    jobs, and `TooMuch` for what is larger than the bounds.
+    jobs, and `LimitExceeded` for what is larger than the bounds.
     """
     if await asyncio.to_thread(services.backtests.unfinished) >= MAX_UNFINISHED:
         raise IllegalNow("BacktestsUnfinished", maximum=MAX_UNFINISHED)
     begin, cluster_state = await _moment(services, asked.begin)
-    end, _ = await _moment(services, asked.end)
+    if begin.position == 0:
+        begin = await asyncio.to_thread(_first_moment, services, begin)
+    head = await asyncio.to_thread(services.log.head)
+    end, _ = await _moment(services, asked.end or PointInTime(position=head))
     _refuse_bounds(begin, end, cluster_state)
     overlay = _overlay(cluster_state, asked.changes, begin.at)
     job = Backtest(
@@ -76,6 +97,73 @@ async def request_backtest(services: ApplicationServices, asked: BacktestRequest
     await asyncio.to_thread(services.backtests.forget, keep=MAX_KEPT)
     await asyncio.to_thread(services.backtests.add, job)
     return job
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionRequest:
+    """How long after now a prediction is checked, and by how much a wait may exceed it."""
+
+    backtest: str
+    after_seconds: int
+    tolerance_percent: int
+
+
+async def record_prediction(
+    services: ApplicationServices, request: CommandRequest, asked: PredictionRequest
+) -> CommandResponse:
+    """Records what a backtest predicts of the waits from now on, to be checked when it is due.
+
+    Raises `NotFound`, and `IllegalNow` for a backtest that has no result or predicts no wait of a
+    ClusterQueue that exists, or for too many unchecked predictions.
+    """
+    job = await find(services, asked.backtest)
+    outcome = job.outcome
+    if outcome is None:
+        raise IllegalNow("BacktestWithoutResult")
+    predicted = {
+        queue.cluster_queue: -(-queue.backtest.p95 // MILLISECONDS)
+        for queue in outcome.queues
+        if queue.backtest.started
+    }
+
+    def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
+        unchecked = context.cluster_state.recent_starts.unchecked()
+        if len(unchecked) >= MAX_UNCHECKED:
+            raise IllegalNow("PredictionsUnchecked", maximum=MAX_UNCHECKED)
+        queues = context.config.cluster_queues
+        waits = tuple(
+            PredictedWait(
+                cluster_queue=name,
+                generation=queues[name].generation,
+                p95_seconds=seconds,
+                limit_seconds=tolerated_seconds(seconds, asked.tolerance_percent),
+            )
+            for name, seconds in predicted.items()
+            if name in queues
+        )
+        if not waits:
+            raise IllegalNow("NothingPredicted")
+        due_at = seconds_after(context.at, asked.after_seconds)
+        recorded = PredictionRecorded(backtest=job.id, due_at=due_at, waits=waits)
+        return decide_prediction(context.state, recorded)
+
+    stream = stream_of("prediction", services.ids.new())
+    await catch_up(services)
+    command = StreamCommand(stream=stream, decide=decide, reads_config=True)
+    return await execute(services, request, [command])
+
+
+def predictions(services: ApplicationServices) -> PredictionList:
+    """All predictions, newest first."""
+    cluster_state = services.reader.cluster_state
+    found = sorted(
+        cluster_state.recent_starts.predictions.items(),
+        key=lambda each: (each[1].recorded_at, each[0]),
+        reverse=True,
+    )
+    return PredictionList(
+        position=cluster_state.position, items=[prediction_view(*each) for each in found]
+    )
 
 
 async def find(services: ApplicationServices, job_id: str) -> Backtest:
@@ -101,6 +189,12 @@ async def _moment(
     past = await services_at(services, wish)
     cluster_state = past.reader.cluster_state
     return ResolvedPoint(cluster_state.position, past.clock.now()), cluster_state
+
+
+def _first_moment(services: ApplicationServices, begin: ResolvedPoint) -> ResolvedPoint:
+    """The instant of the first event, for a time range that begins before it."""
+    first = services.log.read(0, limit=1)
+    return ResolvedPoint(0, max(begin.at, first[0].at - 1)) if first else begin
 
 
 def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cluster_state: ClusterState) -> None:

@@ -31,6 +31,7 @@ DETECTORS = (
     "Starvation",
     "NeverStarts",
     "Thrash",
+    "PredictionMissed",
     "HeadOfLineBlocking",
     "NotStarted",
     "WorkloadsFailed",

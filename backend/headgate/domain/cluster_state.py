@@ -34,16 +34,11 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_index import ClusterIndex, PartitionIndex
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, PartitionLayout
 from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory, UsageUndo
+from headgate.domain.starts import FoldedStarts, RecentStarts, StartUndo
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, error_message
 from headgate.domain.workload_index import WorkloadReads
-from headgate.domain.workloads.ended import (
-    EndedTables,
-    EndedWorkloads,
-    RecentStarts,
-    StartTable,
-    StartUndo,
-)
+from headgate.domain.workloads.ended import EndedTables, EndedWorkloads
 from headgate.domain.workloads.state import Workload, with_shared_parts
 
 ABSENT = Absent()
@@ -62,7 +57,7 @@ class _Snapshot(msgspec.Struct, kw_only=True):
     quarantined: dict[str, Message]
     changed_at: Instant
     used: bytes
-    recent_starts: StartTable
+    recent_starts: FoldedStarts
     log_history: dict[str, LogHistory]
 
 
@@ -391,6 +386,8 @@ class ClusterState:
             self._index.requeue_inadmissible()
 
     def _states(self, kind: str) -> dict[str, Any]:
+        if kind == "prediction":
+            return self.recent_starts.predictions
         own: dict[str, Any] | None = self._own.get(kind)
         return self.config.of_kind(kind) if own is None else own
 

@@ -12,8 +12,8 @@ import msgspec
 
 from headgate.domain.kinds.configuration import CONFIGURATION_NAME, ConfigurationSpec
 from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.priority_classes import SYSTEM_CLASSES
 from headgate.domain.kinds.registry import KINDS, KINDS_BY_STREAM
-from headgate.domain.kinds.workload_priority_class import SYSTEM_CLASSES
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         ProvisioningRequestConfigSpec,
     )
     from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, CohortSpec
-    from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
     from headgate.domain.kinds.executor import ExecutorSpec
     from headgate.domain.kinds.job_templates import CronJobSpec, TrainingRuntimeSpec
     from headgate.domain.kinds.kubernetes_kinds import (
@@ -32,9 +31,12 @@ if TYPE_CHECKING:
         RuntimeClassSpec,
     )
     from headgate.domain.kinds.local_queue import LocalQueueSpec
+    from headgate.domain.kinds.priority_classes import (
+        DisruptionBudgetSpec,
+        WorkloadPriorityClassSpec,
+    )
     from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
     from headgate.domain.kinds.topology import TopologySpec
-    from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
     from headgate.domain.nodes.state import NodeSpec
 
     class _ObjectsByKind(msgspec.Struct, kw_only=True):

@@ -8,6 +8,7 @@ from headgate.domain.kinds.configured_object import Absent, ObjectEvent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.rounds.state import RoundEvent
 from headgate.domain.rounds.state import evolve as evolve_round
+from headgate.domain.starts import PredictionEvent, evolve_prediction
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import ObjectReference
 from headgate.domain.workloads.events import WorkloadEvent, WorkloadOwner, WorkloadSubmitted
@@ -108,11 +109,19 @@ def evolve_state(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa
         return evolve_round(state, event, at)
     if kind == "log":
         return evolve(state, event, at)
+    if kind == "prediction":
+        return evolve_prediction(state, event, at)
     return KINDS_BY_STREAM[kind].evolve(state, event, at)
 
 
 DomainEvent: TypeAlias = (
-    ObjectEvent | WorkloadEvent | RoundEvent | LogRewound | ContentErased | EventIgnored
+    ObjectEvent
+    | WorkloadEvent
+    | RoundEvent
+    | PredictionEvent
+    | LogRewound
+    | ContentErased
+    | EventIgnored
 )
 
 

@@ -13,6 +13,7 @@ import msgspec
 from headgate.domain.kinds.registry import KINDS
 from headgate.domain.recorded_event import ContentErased, DomainEvent, EventIgnored, LogRewound
 from headgate.domain.rounds.state import RoundEvent
+from headgate.domain.starts import PredictionEvent
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.event_log.upcasters import ALWAYS_WRITTEN, UPCASTERS, Fields, Step
 
@@ -20,6 +21,7 @@ EVENT_CLASSES: tuple[type[DomainEvent], ...] = (
     *(event for kind in KINDS for event in kind.events),
     *get_args(WorkloadEvent),
     *get_args(RoundEvent),
+    *get_args(PredictionEvent),
     LogRewound,
     ContentErased,
 )
@@ -120,6 +122,7 @@ READABLE_WITH_LATER_FIELDS: dict[str, tuple[int, int, int]] = {
 IGNORABLE: frozenset[str] = frozenset(
     {
         *("workload.session_opened", "executor.orphans_reported", "executor.orphans_decided"),
+        *("prediction.recorded", "prediction.checked"),
         *(name_of(event) for kind in KINDS if kind.name in ALWAYS_WRITTEN for event in kind.events),
     }
 )

@@ -68,6 +68,13 @@ TEXTS: Mapping[str, Text] = {
         " use capacity[ of {nodes}]. List them with headgate orphans list, then adopt, kill or keep"
         " them."
     ),
+    "PredictionMissed": Text("ClusterQueue {queue}: waits exceed the prediction"),
+    "PredictionMissedBy": Text(
+        "Since the change of the configuration {longer} of {workloads:workload} waited longer than"
+        " {limit:duration}; 95 of 100 were predicted to start within {p95:duration}. Compare in the"
+        " policy lab, or roll the change back."
+    ),
+    "PredictionsMissed": Text("Waits that exceed a prediction"),
     "WorkloadInactive": Text("{workload} is inactive"),
     "DeactivatedAfterAttempts": Text(
         "Deactivated after {attempts:failed attempt}. Activate to retry."

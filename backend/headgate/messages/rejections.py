@@ -151,6 +151,14 @@ TEXTS: Mapping[str, Text] = {
     "BacktestsUnfinished": Text(
         "{maximum:backtest} are queued or running", "Wait until one has ended, or cancel one."
     ),
+    "BacktestWithoutResult": Text("The backtest has no result", "Wait until it is done."),
+    "NothingPredicted": Text(
+        "The backtest predicts no wait of a ClusterQueue that exists",
+        "Choose a time range in which workloads start.",
+    ),
+    "PredictionsUnchecked": Text(
+        "{maximum:prediction} are not checked yet", "Wait until one has been checked."
+    ),
     "ScopeOfAnotherRole": Text("The role {role} has no {field}", "Leave the field out."),
     "TokenLivesTooLong": Text(
         "Expires in {days:day}; at most {maximum} allowed", "Use an earlier time."

@@ -10,18 +10,19 @@ from headgate.domain.kinds.admission_check import (
     AdmissionCheckSpec,
     ReportCheck,
 )
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec, budget_violations
 from headgate.domain.kinds.object_commands import Change, Create
+from headgate.domain.kinds.priority_classes import (
+    DisruptionBudgetSpec,
+    WorkloadPriorityClassSpec,
+    budget_violations,
+    priority_class_violations,
+)
 from headgate.domain.kinds.resource_flavor import (
     RESOURCE_FLAVOR,
     ResourceFlavorSpec,
     resource_flavor_violations,
 )
 from headgate.domain.kinds.topology import TOPOLOGY, TopologySpec, topology_violations
-from headgate.domain.kinds.workload_priority_class import (
-    WorkloadPriorityClassSpec,
-    priority_class_violations,
-)
 from headgate.domain.nodes.decide import NODE, CordonNode, ReportNode, UncordonNode
 from headgate.domain.nodes.state import NodeCordoned, NodeReported, NodeSpec, NodeUncordoned
 from headgate.domain.rejection import InvalidObject, NotFound

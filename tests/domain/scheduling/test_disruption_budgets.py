@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
+from headgate.domain.kinds.priority_classes import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.scheduling.partition.budget_status import BudgetStatus, budget_statuses
 from headgate.domain.scheduling.preemption.disruption_budgets import (

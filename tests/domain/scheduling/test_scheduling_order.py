@@ -1,12 +1,12 @@
 """The order of pending workloads, blocking heads, and requeueing of inadmissible workloads."""
 
 from headgate.application.queries.queue_status import pending_order
-from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
-from headgate.domain.kinds.workload_priority_class import (
+from headgate.domain.kinds.priority_classes import (
     WorkloadPriorityClassChanged,
     WorkloadPriorityClassCreated,
     WorkloadPriorityClassSpec,
 )
+from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadHeld, WorkloadSubmitted
 from headgate.domain.workloads.preemption_events import WorkloadPriorityChanged

@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.domain.kinds.configuration import FairSharing
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
+from headgate.domain.kinds.priority_classes import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption, MinimumRuntime
 from headgate.domain.rounds.state import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.partition.budget_status import budget_statuses

@@ -11,7 +11,6 @@ from headgate.domain.kinds.admission_check import (
     ProvisioningRetryStrategy,
 )
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.executor import ExecutorSpec, LogRetention, PortRange
 from headgate.domain.kinds.job_templates import CronJobSpec, JobTemplate, TrainingRuntimeSpec
 from headgate.domain.kinds.kubernetes_kinds import (
@@ -22,10 +21,10 @@ from headgate.domain.kinds.kubernetes_kinds import (
     RuntimeScheduling,
 )
 from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.priority_classes import DisruptionBudgetSpec, WorkloadPriorityClassSpec
 from headgate.domain.kinds.registry import KINDS_BY_NAME
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import TopologySpec
-from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
 from headgate.domain.nodes.state import NodeSpec
 from tests.builders.instants import T0
 from tests.manifests.drawing.configuration import configuration_specs

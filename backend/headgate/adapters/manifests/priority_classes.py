@@ -23,9 +23,10 @@ from headgate.adapters.manifests.pod_templates import Template
 from headgate.adapters.manifests.records import Record, field
 from headgate.adapters.manifests.selectors import LABEL_SELECTOR_RECORD
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.disruption_budget import DISRUPTION_BUDGET, DisruptionBudgetSpec
-from headgate.domain.kinds.workload_priority_class import (
+from headgate.domain.kinds.priority_classes import (
+    DISRUPTION_BUDGET,
     WORKLOAD_PRIORITY_CLASS,
+    DisruptionBudgetSpec,
     WorkloadPriorityClassSpec,
 )
 from headgate.domain.rejection import child

@@ -20,6 +20,7 @@ from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.recorded_event import EventMetadata, LogHistory, kind_and_key
 from headgate.domain.rounds.state import Round
+from headgate.domain.starts import Prediction
 from headgate.domain.workloads.state import Workload
 from headgate.event_log.chain import LogPoint
 from headgate.event_log.codec import Unstorable, encode
@@ -263,6 +264,7 @@ DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     "workload": msgspec.json.Decoder(Workload),
     "round": msgspec.json.Decoder(Round),
     "log": msgspec.json.Decoder(LogHistory),
+    "prediction": msgspec.json.Decoder(Prediction),
     **{
         name: msgspec.json.Decoder(Configured[kind.spec])  # type: ignore[name-defined]
         for name, kind in KINDS_BY_STREAM.items()

@@ -18,6 +18,7 @@ from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, LogHistory, kind_and_key
 from headgate.domain.rounds.state import Round
+from headgate.domain.starts import Prediction
 from headgate.domain.stuck_workloads import stuck_cause, stuck_since
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload, phase_of
@@ -137,8 +138,8 @@ def row_of(stream: str, state: Any) -> Row:  # noqa: ANN401 - any aggregate's st
             columns = _round_columns(state)
         case Configured():
             columns = _object_columns(stream, state)
-        case LogHistory():
-            columns = _log_columns(stream, state)
+        case LogHistory() | Prediction():
+            columns = _own_columns(stream, state)
         case _:
             raise AssertionError(f"{type(state).__name__} is no state of an aggregate")
     return Row(table=table_of(stream), stream=stream, columns=columns)
@@ -239,7 +240,7 @@ def _object_columns(stream: str, found: Configured[Any]) -> dict[str, Any]:
     }
 
 
-def _log_columns(stream: str, found: LogHistory) -> dict[str, Any]:
+def _own_columns(stream: str, found: LogHistory | Prediction) -> dict[str, Any]:
     kind, name = kind_and_key(stream)
     return {
         "kind": kind,

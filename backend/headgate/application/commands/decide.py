@@ -1,6 +1,6 @@
 """Decides commands on loaded objects, each after those before it, and makes the append unit."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,12 +15,11 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import EventMetadata, kind_and_key
+from headgate.domain.recorded_event import EventMetadata, evolve_state, kind_and_key
 from headgate.domain.rejection import InvalidObject, Rejection
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure, check_queues
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
 
 
@@ -165,11 +164,8 @@ def _decide(command: StreamCommand, loaded: Loaded, context: DecisionContext) ->
         return result
     kind, _ = kind_and_key(command.stream)
     after: Any = loaded.state
-    evolve: Callable[[Any, Any, Instant], Any] = (
-        evolve_workload if kind == "workload" else KINDS_BY_STREAM[kind].evolve
-    )
     for event in events:
-        after = evolve(after, event, context.at)
+        after = evolve_state(kind, after, event, context.at)
     recorded = tuple((command.stream, event) for event in events)
     return msgspec.structs.replace(result, after=after, events=recorded)
 

@@ -78,6 +78,7 @@ TITLES: Mapping[str, Message] = {
     "OrphanedPods": message("ExecutorsWithOrphans"),
     "Starvation": message("StarvingWorkloads"),
     "Thrash": message("PreemptionLoops"),
+    "PredictionMissed": message("PredictionsMissed"),
     "Quarantined": message("SkippedStreams"),
 }
 """Of causes with several alerts; all other causes have one alert and take its title."""

@@ -1,4 +1,4 @@
-"""Detectors, with evidence: starvation, thrashing, blocked queues, unschedulable work, executors.
+"""Detectors, with evidence: starvation, thrashing, blocked queues, missed predictions, executors.
 
 A workload is unschedulable if it could not be admitted on the emptied cluster either. A flavor is
 unserved if no executor is connected for it, so that admitted workloads do not start.
@@ -11,11 +11,12 @@ from typing import Literal
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.cooperative import Cooperative, at_once
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import round_stream, workload_stream
+from headgate.domain.recorded_event import round_stream, stream_of, workload_stream
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.fair_sharing_orders import local_queue_ranks
 from headgate.domain.scheduling.pending_reasons import SharedReasons, unschedulable
 from headgate.domain.scheduling.queueing.queue_checks import check_queues, cluster_queue_of
+from headgate.domain.starts import MAX_RECENT_STARTS, RecentStart, verdict_on
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workload_index import (
@@ -26,12 +27,11 @@ from headgate.domain.workload_index import (
     oldest,
     unlisted,
 )
-from headgate.domain.workloads.ended import MAX_RECENT_STARTS, RecentStart
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload
 from headgate.messages.catalogue import remedy_messages
 
-ProblemKind = Literal["Starvation", "NeverStarts", "Thrash", "FollowerDrift"]
+ProblemKind = Literal["Starvation", "NeverStarts", "Thrash", "PredictionMissed", "FollowerDrift"]
 LONG_WAIT_SECONDS = 3_600
 OVERTAKERS = 5
 """So many younger ones of no higher priority must have started while it waited."""
@@ -40,6 +40,8 @@ LONG_HEAD_SECONDS = 3_600
 THRASH_SECONDS = 3_600
 THRASH_ROUNDS = 3
 """So many rounds between the same two in an hour are no coincidence."""
+MISSED_SHOWN_SECONDS = 3 * 86_400
+"""So long after its check a prediction that did not hold is told, over a weekend too."""
 DRIFT_EVENTS = 10_000
 """A read model that is so far behind is not just catching up."""
 
@@ -95,6 +97,7 @@ def detect_problems(
                 if (reason := reasons[key]) is not None
             ),
             *_thrashing(cluster_state, at, scope),
+            *(_missed_predictions(cluster_state, at) if scope is None else ()),
         ],
         {kind: found for kind, found in sums.items() if found is not None},
     )
@@ -255,6 +258,29 @@ def _thrashing(
                 round_stream(last.id),
                 one.partition("/")[0],
             )
+
+
+def _missed_predictions(cluster_state: ClusterState, at: Instant) -> Iterator[DetectedProblem]:
+    """Queues in which waits exceed what a backtest predicted, by the checks of the last days."""
+    since = at - MISSED_SHOWN_SECONDS * MICROSECONDS_PER_SECOND
+    for key, found in sorted(cluster_state.recent_starts.predictions.items()):
+        if found.checked_at is None or found.checked_at < since:
+            continue
+        for wait, observed in zip(found.waits, found.observed, strict=True):
+            if verdict_on(observed) == "Missed":
+                yield DetectedProblem(
+                    "PredictionMissed",
+                    wait.cluster_queue,
+                    message("PredictionMissed", queue=wait.cluster_queue),
+                    message(
+                        "PredictionMissedBy",
+                        longer=observed.started_later + observed.pending_longer,
+                        workloads=observed.started + observed.pending_longer,
+                        limit=wait.limit_seconds,
+                        p95=wait.p95_seconds,
+                    ),
+                    stream_of("prediction", key),
+                )
 
 
 def _loop_detail(pair: tuple[str, str], rounds: Sequence[Round], rule: str) -> Message:

@@ -131,6 +131,7 @@ RECENT = 20
 LOOKED_AT = 100
 """Events among which the recent ones are looked for; reasons to wait come with every change."""
 EXPLAINED = "workload.explained"
+POLICY_LAB = "/simulations/lab"
 MAX_PROBLEMS = 20
 
 
@@ -210,9 +211,15 @@ def _attention(one: DetectedProblem, scope: NamespaceScope) -> Attention:
         detail=text_of(one.detail, is_visible),
         title_message=message_view(one.title, is_visible),
         detail_message=message_view(one.detail, is_visible),
-        link=f"/workloads/{one.about}" if one.namespace else "/events",
+        link=_link(one),
         stream=one.evidence if allows(scope, one.evidence) else "",
     )
+
+
+def _link(one: DetectedProblem) -> str:
+    if one.kind == "PredictionMissed":
+        return POLICY_LAB
+    return f"/workloads/{one.about}" if one.namespace else "/events"
 
 
 def _counts(cluster_state: ClusterState, scope: NamespaceScope) -> dict[str, int]:

@@ -9,7 +9,6 @@ from typing import Any
 from headgate.domain.kinds.admission_check import ADMISSION_CHECK, PROVISIONING_REQUEST_CONFIG
 from headgate.domain.kinds.cluster_queue import CLUSTER_QUEUE, COHORT
 from headgate.domain.kinds.configuration import CONFIGURATION
-from headgate.domain.kinds.disruption_budget import DISRUPTION_BUDGET
 from headgate.domain.kinds.executor import EXECUTOR
 from headgate.domain.kinds.job_templates import (
     CLUSTER_TRAINING_RUNTIME,
@@ -19,9 +18,9 @@ from headgate.domain.kinds.job_templates import (
 from headgate.domain.kinds.kubernetes_kinds import LIMIT_RANGE, NAMESPACE, RUNTIME_CLASS
 from headgate.domain.kinds.local_queue import LOCAL_QUEUE
 from headgate.domain.kinds.object_commands import Kind
+from headgate.domain.kinds.priority_classes import DISRUPTION_BUDGET, WORKLOAD_PRIORITY_CLASS
 from headgate.domain.kinds.resource_flavor import RESOURCE_FLAVOR
 from headgate.domain.kinds.topology import TOPOLOGY
-from headgate.domain.kinds.workload_priority_class import WORKLOAD_PRIORITY_CLASS
 from headgate.domain.nodes.decide import NODE
 
 KINDS: tuple[Kind[Any], ...] = (

@@ -46,6 +46,7 @@ def reconcile_partition(cycle: CycleContext) -> None:
     requeue_after_rate_limit(cycle)
     if cycle.key == INSTALLATION:
         _end_leases(cycle)
+        _check_predictions(cycle)
         for stream, event in finalized_objects(cycle.cluster_state):
             cycle.decide((stream, event))
 
@@ -61,6 +62,7 @@ def next_due(cycle: CycleContext) -> Instant | None:
         *partition.rate_limited_queues.values(),
         *(due for due, _ in partition.stops),
         _next_ranking_change(cycle),
+        cycle.cluster_state.recent_starts.next_due() if cycle.key == INSTALLATION else None,
     ]
     return min((due for due in dues if due is not None), default=None)
 
@@ -85,6 +87,20 @@ def _end_leases(cycle: CycleContext) -> None:
     """Record that each node with an ended lease is silent."""
     for name in cycle.partition.leases.fired(cycle.at):
         cycle.decide((stream_of("node", name), NodeFellSilent()))
+
+
+def _check_predictions(cycle: CycleContext) -> None:
+    """Record what became of each prediction that is due."""
+    state, config = cycle.cluster_state, cycle.cluster_state.config
+    generations = {name: queue.generation for name, queue in config.cluster_queues.items()}
+    pending = (
+        (name, state.workloads[key])
+        for partition in cycle.partitions.partitions.values()
+        for name, queue in partition.pending.items()
+        for key in queue.in_order()
+    )
+    for key, checked in state.recent_starts.due_checks(cycle.at, generations, pending):
+        cycle.decide((stream_of("prediction", key), checked))
 
 
 def _fire_timers(cycle: CycleContext) -> None:

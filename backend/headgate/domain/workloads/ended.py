@@ -1,4 +1,4 @@
-"""What a fold keeps of the past: records of ended workloads, and the recent starts.
+"""What a fold keeps of the past: records of ended workloads.
 
 Decisions read of an ended workload only that it has ended, when, and in which queue; everything
 else of it is read from its row or its stream. A record stays until the workload is deleted.
@@ -188,76 +188,3 @@ def _take_first(keys: dict[str, None]) -> str:
     first = next(iter(keys))
     del keys[first]
     return first
-
-
-class RecentStart(msgspec.Struct, frozen=True):
-    """A workload that got quota: its creation, its key and the reservation."""
-
-    created_at: Instant
-    key: str
-    reserved_at: Instant
-
-
-StartKey: TypeAlias = tuple[str, int]
-"""A ClusterQueue, and the priority of a workload that got quota there."""
-
-StartTable: TypeAlias = tuple[tuple[StartKey, tuple[RecentStart, ...]], ...]
-
-StartUndo: TypeAlias = tuple[StartKey, tuple[RecentStart, ...]] | None
-
-MAX_RECENT_STARTS = 20
-
-
-class RecentStarts:
-    """By ClusterQueue and priority, the latest created of all workloads that got quota.
-
-    What overtook a pending workload was created after it, so that these suffice to tell. They are
-    folded from changes and outlive the workloads.
-    """
-
-    def __init__(self, starts: StartTable = ()) -> None:
-        self.starts: dict[StartKey, tuple[RecentStart, ...]] = dict(starts)
-
-    def dump(self) -> StartTable:
-        """All of them in a fixed order."""
-        return tuple(sorted(self.starts.items()))
-
-    def replace(self, old: Workload | None, new: Workload | None) -> StartUndo:
-        """Note a workload that got quota; returns what `restore` takes to undo it."""
-        if new is None or new.admission is None or (old is not None and old.admission is not None):
-            return None
-        reserved = condition(new, "QuotaReserved")
-        if reserved is None or not reserved.status:
-            return None
-        place = (new.admission.cluster_queue, new.spec.priority)
-        before = self.starts.get(place, ())
-        own = RecentStart(new.created_at, new.key, reserved.last_transition_at)
-        others = (each for each in before if (each.created_at, each.key) != own_age(own))
-        latest = sorted((*others, own), key=own_age)[-MAX_RECENT_STARTS:]
-        self.starts[place] = tuple(latest)
-        return place, before
-
-    def restore(self, undo: StartUndo) -> None:
-        """Undo the change that returned this."""
-        if undo is None:
-            return
-        place, before = undo
-        if before:
-            self.starts[place] = before
-        else:
-            self.starts.pop(place, None)
-
-    def up_to(self, cluster_queue: str, priority: int) -> list[RecentStart]:
-        """The starts of no higher priority in a ClusterQueue, the latest created last."""
-        found = (
-            each
-            for (queue, other), starts in self.starts.items()
-            if queue == cluster_queue and other <= priority
-            for each in starts
-        )
-        return sorted(found, key=own_age)
-
-
-def own_age(start: RecentStart) -> tuple[Instant, str]:
-    """The age of the workload that started."""
-    return start.created_at, start.key

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from headgate.domain.field_rules import raise_if_invalid, range_violations, shown
 from headgate.domain.kinds.configuration import PreemptionRules
-from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
+from headgate.domain.kinds.priority_classes import MAX_PRIORITY, MIN_PRIORITY
 from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.preemption_events import DivergingPodSet, WorkloadPriorityChanged

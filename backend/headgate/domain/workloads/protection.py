@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from headgate.domain.field_rules import raise_if_invalid, range_violations
 from headgate.domain.kinds.configuration import PreemptionRules
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, WorkloadPriorityClassSpec
+from headgate.domain.kinds.priority_classes import MAX_PRIORITY, WorkloadPriorityClassSpec
 from headgate.domain.rejection import InvalidObject, Violation, violation
 from headgate.domain.workloads.commands import ChangeProtection, SetPreemptionGate
 from headgate.domain.workloads.events import WorkloadEvent

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from headgate.domain.kinds.configuration import PreemptionRules
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
+from headgate.domain.kinds.priority_classes import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.rounds.state import Round
 from headgate.domain.values.message import ObjectReference, message

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.priority_classes import DisruptionBudgetSpec
 from headgate.domain.values.selectors import matches_selector
 from headgate.domain.workloads.pods.eviction_units import placed_pods
 from headgate.domain.workloads.predicates import has_quota_reservation

@@ -325,7 +325,9 @@ class ClusterIndex:
 
     def replace(self, kind: str, key: str, before: Any, after: Any, *, is_assumed: bool) -> None:  # noqa: ANN401 - the state of any kind
         """Index a changed object: workloads when the index is read, everything else at once."""
-        if before is after or (kind == "executor" and is_status_change(before, after)):
+        if before is after or kind == "prediction":
+            return
+        if kind == "executor" and is_status_change(before, after):
             return
         if self._configured is not None and kind not in {"workload", "round"}:
             try:

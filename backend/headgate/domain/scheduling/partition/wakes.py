@@ -16,6 +16,7 @@ from headgate.domain.recorded_event import DomainEvent, kind_and_key
 from headgate.domain.rounds.state import Round, RoundCommitted
 from headgate.domain.scheduling.lifecycle.pods_ready import BLOCKING_EVENTS, UNBLOCKING_EVENTS
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
+from headgate.domain.starts import PredictionChecked, PredictionRecorded
 from headgate.domain.values.selectors import matches_selector
 from headgate.domain.workloads.events import (
     ReservationDropped,
@@ -70,6 +71,8 @@ EVENTS_WITHOUT_WORK = (
     OrphansReported,
     OrphansDecided,
     CronJobScheduled,
+    PredictionRecorded,
+    PredictionChecked,
 )
 """Events after which no workload stands otherwise; nodes of a lost executor have their own."""
 

@@ -11,7 +11,7 @@ from operator import add, floordiv, sub
 import msgspec
 import numpy as np
 
-from headgate.domain.kinds.workload_priority_class import FIRST_PRIORITY
+from headgate.domain.kinds.priority_classes import FIRST_PRIORITY
 from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex, PodsOnHosts
 from headgate.domain.scheduling.placement.capacity_cache import (
     RequestShape,

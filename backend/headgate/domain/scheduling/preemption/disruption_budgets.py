@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.priority_classes import DisruptionBudgetSpec
 from headgate.domain.scheduling.partition.budget_status import BudgetStatus
 from headgate.domain.scheduling.preemption.request import RECLAIM_SCOPES, Candidate, Victim
 from headgate.domain.values.message import Message, ObjectReference, message

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.domain.kinds.workload_priority_class import FIRST_PRIORITY
+from headgate.domain.kinds.priority_classes import FIRST_PRIORITY
 from headgate.domain.scheduling.flavors.assignment import PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.topology_assignment import (

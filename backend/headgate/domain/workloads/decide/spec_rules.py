@@ -24,7 +24,7 @@ from headgate.domain.field_rules import (
     term_violations,
     toleration_violations,
 )
-from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
+from headgate.domain.kinds.priority_classes import MAX_PRIORITY, MIN_PRIORITY
 from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.index_ranges import count_of
 from headgate.domain.values.message import Amount

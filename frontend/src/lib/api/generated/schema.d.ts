@@ -2646,6 +2646,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/backtests/{backtest}/prediction": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record what it predicts of waits from now on, to be checked
+         * @description For the time after its change was applied; a worker records what came of it when due.
+         *
+         *     An alert tells where more than 5 of 100 workloads waited longer than tolerated.
+         */
+        post: operations["recordPrediction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/backtests/{backtest}": {
         parameters: {
             query?: never;
@@ -2658,6 +2680,26 @@ export interface paths {
          * @description The result is there when its state is Done.
          */
         get: operations["readBacktest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/predictions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Predictions of waits and their checks, newest first
+         * @description Those that are not due yet among them.
+         */
+        get: operations["listPredictions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5646,6 +5688,56 @@ export interface components {
         Ports: {
             first: number;
             last: number;
+        };
+        /** PredictedWaitView */
+        PredictedWaitView: {
+            clusterQueue: string;
+            p95Seconds: number;
+            limitSeconds: number;
+            started: number;
+            startedLater: number;
+            pendingLonger: number;
+            /** @enum {null|string} */
+            verdict: "Held" | "Missed" | "NoStarts" | "QueueChanged" | null;
+        };
+        /** PredictionList */
+        PredictionList: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["PredictionView"][];
+        };
+        /** PredictionOrder */
+        PredictionOrder: {
+            /** @default 86400 */
+            checkAfterSeconds?: number;
+            /** @default 20 */
+            tolerancePercent?: number;
+            /** @default  */
+            reason?: string;
+        };
+        /** PredictionView */
+        PredictionView: {
+            id: string;
+            backtest: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            recordedAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            dueAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            checkedAt: string | null;
+            waits: components["schemas"]["PredictedWaitView"][];
         };
         /** Preemption */
         Preemption: {
@@ -17331,6 +17423,51 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    recordPrediction: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The backtest */
+                backtest: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PredictionOrder"];
+            };
+        };
+        responses: {
+            /** @description All predictions, newest first. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PredictionList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     readBacktest: {
         parameters: {
             query?: {
@@ -17354,6 +17491,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BacktestView"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listPredictions: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All predictions, newest first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PredictionList"];
                 };
             };
             400: components["responses"]["Problem400"];
