@@ -119,6 +119,13 @@ def test_manifests_that_break_rules_are_refused(admin: Api, stretch: int) -> Non
     assert work.json()["type"] == "/problems/invalid-request"
 
 
+def test_a_body_of_null_asks_for_no_change(admin: Api, stretch: int) -> None:
+    asked = admin.send(f"{BEGIN}{stretch}", b"null", "application/json")
+    assert asked.status_code == 202, asked.text
+    assert "changes" not in asked.json()
+    admin.post(f"{asked.headers['Location']}/cancel")
+
+
 def test_without_an_end_it_ends_with_the_newest_event_of_the_log(
     admin: Api, schedule: Callable[[], int], stretch: int
 ) -> None:

@@ -41,10 +41,11 @@ def read_documents(body: bytes, content_type: str = "") -> tuple[Document, ...]:
         raise _unreadable("NotUtf8", offset=problem.start) from problem
     if "json" in content_type:
         try:
-            return (Document(_json_value(text)),)
+            value = _json_value(text)
         except json.JSONDecodeError as problem:
             place = (problem.lineno, problem.colno)
             raise _unreadable("JsonInvalid", place, reason=problem.msg) from problem
+        return () if value is None else (Document(value),)
     if text.lstrip()[:1] in {"{", "["}:
         with suppress(json.JSONDecodeError):
             return (Document(_json_value(text)),)
