@@ -13,6 +13,7 @@ FIXED = {
     "submit": ("/submit?template=gang", "Submit"),
     "simulator": ("/what-if", "Simulator"),
     "backtests": ("/backtests", "Backtests"),
+    "policy-lab": ("/simulations/lab", "Policy lab"),
     "configuration": ("/configuration", "Configuration"),
     "history": ("/history", "Change history"),
     "events": ("/events", "Event log"),

@@ -1,5 +1,5 @@
 // The pages in the order of the sidebar, with the key that follows "g", and the roles that they are folded for.
-import { Boxes, FlaskConical, GitCompareArrows, Inbox, LifeBuoy, LayoutDashboard, type LucideIcon, RefreshCw, Rewind, ScrollText, Send, SlidersHorizontal, Swords, UserRound, Waypoints } from "lucide-react";
+import { Boxes, FlaskConical, GitCompareArrows, Inbox, LifeBuoy, LayoutDashboard, type LucideIcon, RefreshCw, Rewind, ScrollText, Send, SlidersHorizontal, SlidersVertical, Swords, UserRound, Waypoints } from "lucide-react";
 
 import type { Identity } from "@/lib/api/types";
 
@@ -25,6 +25,7 @@ export const DESTINATIONS: Destination[] = [
   { key: "p", words: "Preemptions", path: "/preemptions", icon: Swords, group: "Work", folded: "submitters" },
   { key: "n", words: "Submit", path: "/submit", icon: Send, group: "Change" },
   { key: "s", words: "Simulator", path: "/what-if", icon: FlaskConical, group: "Change", folded: "submitters" },
+  { key: "l", words: "Policy lab", path: "/simulations/lab", icon: SlidersVertical, group: "Change", folded: "submitters" },
   { key: "b", words: "Backtests", path: "/backtests", icon: Rewind, group: "Change", folded: "submitters" },
   { key: "c", words: "Configuration", path: "/configuration", icon: SlidersHorizontal, group: "Change", folded: "submitters" },
   { key: "h", words: "Change history", path: "/history", icon: GitCompareArrows, group: "Change", folded: "submitters" },

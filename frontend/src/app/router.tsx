@@ -17,6 +17,7 @@ const CyclesPage = lazyRouteComponent(() => import("@/features/cycles/components
 const EventsPage = lazyRouteComponent(() => import("@/features/events/components/events-page"), "EventsPage");
 const HistoryPage = lazyRouteComponent(() => import("@/features/history/components/history-page"), "HistoryPage");
 const NeedsAttentionPage = lazyRouteComponent(() => import("@/features/needs-attention/components/needs-attention-page"), "NeedsAttentionPage");
+const LabPage = lazyRouteComponent(() => import("@/features/backtests/components/lab-page"), "LabPage");
 const OverviewPage = lazyRouteComponent(() => import("@/features/overview/components/overview-page"), "OverviewPage");
 const PreemptionsPage = lazyRouteComponent(() => import("@/features/preemptions/components/preemptions-page"), "PreemptionsPage");
 const RoundPage = lazyRouteComponent(() => import("@/features/preemptions/components/round-page"), "RoundPage");
@@ -78,6 +79,7 @@ const events = createRoute({ getParentRoute: () => root, path: "/events", compon
 
 const whatIf = createRoute({ getParentRoute: () => root, path: "/what-if", component: WhatIfPage });
 const configuration = createRoute({ getParentRoute: () => root, path: "/configuration", component: ConfigurationPage });
+const lab = createRoute({ getParentRoute: () => root, path: "/simulations/lab", component: LabPage });
 const backtests = createRoute({ getParentRoute: () => root, path: "/backtests", component: BacktestsPage });
 const backtest = createRoute({
   getParentRoute: () => root,
@@ -101,7 +103,7 @@ const cycle = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, topology, preemptions, round, events, whatIf, backtests, backtest, configuration, history, cycles, cycle]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, topology, preemptions, round, events, whatIf, lab, backtests, backtest, configuration, history, cycles, cycle]),
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,

@@ -65,6 +65,8 @@ export type Effect = Schemas["EffectView"];
 
 export type Backtest = Schemas["BacktestView"];
 export type BacktestResult = Schemas["BacktestResult"];
+export type PredictionList = Schemas["PredictionList"];
+export type Prediction = Schemas["PredictionView"];
 export type ApplyResults = Schemas["ApplyResults"];
 
 export type Pod = Schemas["PodView"];

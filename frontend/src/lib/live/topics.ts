@@ -16,6 +16,7 @@ export const TOPICS = [
   "objects",
   "cycles",
   "history",
+  "predictions",
 ] as const;
 
 export type Topic = (typeof TOPICS)[number];
@@ -51,6 +52,7 @@ const OF_OBJECTS: Record<string, Topic[]> = {
   resource_flavor: ["topology", "queues", "objects"],
   executor: ["topology", "overview", "objects"],
   round: ["preemptions", "overview", "pending", "workloads"],
+  prediction: ["predictions", "alerts"],
 };
 
 /** What to read again after an event of this type in this stream. One workload's pages are named by its key. */

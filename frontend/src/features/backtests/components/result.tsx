@@ -92,14 +92,15 @@ function Change({ actual, backtest }: { actual: string | number; backtest: strin
 interface UseChartProps {
   job: Backtest;
   use: QueueOutcome["usage"][number] & { queue: string };
+  height?: "tall" | "short";
 }
 
-function UseChart({ job, use: { queue, resource, actual, backtest } }: UseChartProps) {
+export function UseChart({ job, use: { queue, resource, actual, backtest }, height = "short" }: UseChartProps) {
   const times = instantsOf(job, backtest.length);
   return (
     <TimeChart
       label={`${shortResource(resource)} of ${queue}`}
-      height="short"
+      height={height}
       times={times}
       range={[times[0] ?? 0, times.at(-1) ?? 0]}
       series={[{ name: "backtest", values: backtest, color: "--queue-1" }]}

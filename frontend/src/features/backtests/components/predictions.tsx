@@ -1,0 +1,80 @@
+// What was predicted when quotas were applied, and what became of it.
+import { useQuery } from "@tanstack/react-query";
+import { CircleCheck, CircleSlash, CircleX, Hourglass, type LucideIcon } from "lucide-react";
+
+import { Badge, type Tone } from "@/components/ui/badge";
+import { Card } from "@/components/ui/layout";
+import { PlainTable } from "@/components/ui/plain-table";
+import { RouterLink } from "@/components/ui/router-link";
+import { Empty } from "@/components/ui/states";
+import { Timestamp } from "@/components/ui/timestamp";
+import { View } from "@/components/ui/view";
+import type { Prediction } from "@/lib/api/types";
+import { formatDuration } from "@/lib/format/times";
+
+import { predictionsQuery } from "../api/lab";
+
+type Wait = Prediction["waits"][number];
+type Verdict = NonNullable<Wait["verdict"]>;
+
+const VERDICTS: Record<Verdict | "Due", { words: string; tone: Tone; icon: LucideIcon }> = {
+  Due: { words: "Not due", tone: "wait", icon: Hourglass },
+  Held: { words: "Held", tone: "good", icon: CircleCheck },
+  Missed: { words: "Missed", tone: "bad", icon: CircleX },
+  NoStarts: { words: "No starts", tone: "idle", icon: CircleSlash },
+  QueueChanged: { words: "Changed since", tone: "idle", icon: CircleSlash },
+};
+
+export function Predictions() {
+  const list = useQuery(predictionsQuery());
+  return (
+    <Card title="Predictions and checks" aside="95 of 100 workloads start within the predicted wait">
+      <View query={list} rows={2} empty={({ items }) => (items.length === 0 ? <Nothing /> : undefined)}>
+        {({ items }) => (
+          <PlainTable
+            label="Predictions, newest first"
+            heads={["Recorded", "Queue", { words: "Predicted p95", figure: true }, { words: "Tolerated", figure: true, spare: true }, "Check", "Result", { words: "Longer than tolerated", figure: true }]}
+          >
+            {items.flatMap((item) => item.waits.map((wait) => <Row key={`${item.id}/${wait.clusterQueue}`} item={item} wait={wait} />))}
+          </PlainTable>
+        )}
+      </View>
+    </Card>
+  );
+}
+
+function Nothing() {
+  return (
+    <Empty title="No predictions yet">
+      <p>Apply a quota that was backtested: its waits are compared with the prediction after a day.</p>
+    </Empty>
+  );
+}
+
+function Row({ item, wait }: { item: Prediction; wait: Wait }) {
+  const { words, tone, icon } = VERDICTS[wait.verdict ?? "Due"];
+  const longer = wait.startedLater + wait.pendingLonger;
+  return (
+    <tr>
+      <td>
+        <RouterLink to={`/backtests/${encodeURIComponent(item.backtest)}`}>
+          <Timestamp at={item.recordedAt} />
+        </RouterLink>
+      </td>
+      <th scope="row">{wait.clusterQueue}</th>
+      <td data-figure>{formatDuration(wait.p95Seconds)}</td>
+      <td data-figure data-spare>
+        {formatDuration(wait.limitSeconds)}
+      </td>
+      <td>
+        <Timestamp at={item.checkedAt ?? item.dueAt} />
+      </td>
+      <td>
+        <Badge tone={tone} icon={icon}>
+          {words}
+        </Badge>
+      </td>
+      <td data-figure>{wait.verdict === null ? "—" : `${longer} of ${wait.started + wait.pendingLonger}`}</td>
+    </tr>
+  );
+}
