@@ -107,6 +107,8 @@ export const router = createRouter({
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,
+  // Once fetched, a page replaces what says so at once.
+  defaultPendingMinMs: 0,
   // A page that fails leaves the frame around it standing.
   defaultErrorComponent: PageFailure,
   // Parameters are plain text, so that addresses stay short and can be typed.
