@@ -15,7 +15,8 @@ def clear(client: HeadgateClient) -> None:
 
 
 def _is_empty(client: HeadgateClient) -> bool:
-    found = list(client.items("/v1/workloads"))
+    # With all that the log has: what a test has just submitted must not stay for the next file.
+    found = list(client.items("/v1/workloads", {"minPosition": str(client.head())}))
     for workload in found:
         namespace, name = workload["metadata"]["namespace"], workload["metadata"]["name"]
         if workload["status"]["phase"] == "Evicting":
