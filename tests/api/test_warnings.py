@@ -83,6 +83,26 @@ def test_an_unschedulable_workload_is_warned_of_with_the_largest_that_fits(
     )
 
 
+def test_the_worst_alert_comes_first(admin: Api) -> None:
+    """Issue 17, line 2: unschedulable work stood before flavors without an executor."""
+    executor: dict[str, Any] = {"apiVersion": "headgate.dev/v1", "kind": "Executor"}
+    executor |= {"metadata": {"name": "away"}, "spec": {"nodeSelector": {"pool": "away"}}}
+    admin.post("/v1/resourceflavors", flavor("away", nodeLabels={"pool": "away"}))
+    assert admin.post("/v1/executors", executor).status_code == 201
+    flavors = [{"name": "away", "resources": [{"name": "cpu", "nominalQuota": "2"}]}]
+    groups = [{"coveredResources": ["cpu"], "flavors": flavors}]
+    admin.post("/v1/clusterqueues", cluster_queue("far", resourceGroups=groups))
+    admin.post("/v1/namespaces/warned/localqueues", local_queue("far", "far", "warned"))
+    assert admin.post(PLACE, asked("pending", "far")).status_code == 201
+    never = asked("never", "main")
+    never["spec"]["podSets"][0]["count"] = 3
+    made = admin.post(PLACE, never).json()
+    overview = admin.caught_up("/v1/overview", made["metadata"]["resourceVersion"]).json()
+    severities = [alert["severity"] for alert in overview["attention"]]
+    assert {"critical", "warning"} <= set(severities)
+    assert severities == sorted(severities, key=("critical", "warning", "info").index)
+
+
 def test_what_is_fine_is_not_warned_of(admin: Api) -> None:
     assert warnings_of(admin, "main") == []
     assert warnings_of(admin, "main", "") == []

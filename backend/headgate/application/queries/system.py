@@ -12,6 +12,7 @@ from headgate.application.ports import PartitionRow
 from headgate.application.projections.followers import Admissions, admissions_in_log
 from headgate.application.queries import events
 from headgate.application.queries.attention import (
+    SEVERITY_ORDER,
     Attention,
     find_attention,
     most_severe,
@@ -193,7 +194,10 @@ async def _findings(
     cluster_state = services.reader.cluster_state
     alerts = await _alerts(services, scope, now)
     worst = most_severe(alerts.needing)
-    found = [*alerts.of_process, *alerts.detected[:MAX_PROBLEMS], *worst]
+    found = sorted(
+        [*alerts.of_process, *alerts.detected[:MAX_PROBLEMS], *worst],
+        key=lambda one: SEVERITY_ORDER[one.severity],
+    )
     places = [(one.stream, cluster_state.version_of(one.stream)) for one in found]
     shown_at = await asyncio.to_thread(services.log.positions_of, places)
     return [
