@@ -141,13 +141,11 @@ class ClusterState:
         self._change(recorded.stream, with_owner_of_actor(recorded), recorded.at)
         self.versions[recorded.stream] = recorded.version
         self._forget_old_rounds(recorded.stream)
-        self.forget_what_ended(recorded.stream)
+        if self.ended.is_due:
+            self.forget_what_ended(recorded.stream)
 
     def forget_what_ended(self, *changed: str, max_whole: int | None = None) -> None:
-        """Keep records of the workloads that ended before the latest, and nothing of deleted ones.
-
-        `changed` are the streams that may be those of deleted workloads.
-        """
+        """Keep records of workloads that ended before the latest, nothing of deleted `changed`."""
         for stream in changed:
             if stream.startswith("workload/") and self.state_of(stream) is ABSENT:
                 self.versions.pop(stream, None)
@@ -318,7 +316,7 @@ class ClusterState:
             self.config_position = self.position
             self._index.forget_layout()
         states = self._states(kind)
-        found = self.workload(key) if kind == "workload" else states.get(key)
+        found = states.get(key) or (self.ended.restored(key) if kind == "workload" else None)
         was_active = queue_activities(self.config, kind, key) if kind in ACTIVITY_KINDS else {}
         try:
             after = evolve_state(kind, ABSENT if found is None else found, event, at)
@@ -334,7 +332,7 @@ class ClusterState:
         else:
             states[key] = after
         if kind == "workload":
-            self.ended.note(key, after)
+            self.ended.note(key, found, after)
         self._objects.count(kind, key, (after is not None) - (found is not None))
         if kind in ACTIVITY_KINDS:
             self.config.active_since = active_since_after(self.config, kind, key, was_active, at)
@@ -363,7 +361,7 @@ class ClusterState:
         self._objects.count(kind, key, (key in states) - (before is not None))
         self._index.replace(kind, key, before, states.get(key), is_assumed=False)
         if kind == "workload":
-            self.ended.note(key, states.get(key))
+            self.ended.note(key, before, states.get(key))
             self.reads.replace(before, states.get(key))
 
     def _undo(self, journal: Sequence[_Assumed]) -> None:

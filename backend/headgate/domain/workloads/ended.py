@@ -124,18 +124,23 @@ class EndedWorkloads:
     """The records of the ended workloads of a fold, and which it still has among the others.
 
     Those are `whole`, or `partial` where an event came after only a record was kept. `failures` are
-    those of the records of failed workloads.
+    those of the records of failed workloads; `is_due` says that `surplus` is to be taken.
     """
 
     def __init__(self) -> None:
         self.max_whole = MAX_WHOLE_ENDED
+        self.is_due = False
         self.records: Final[dict[str, EndedWorkload]] = {}
         self.failures: Final[dict[str, WorkloadFailure]] = {}
         self.whole: dict[str, None] = {}
         self.partial: dict[str, None] = {}
 
-    def note(self, key: str, after: Workload | None) -> None:
-        """Note a workload that the fold has whole, or has no more."""
+    def note(self, key: str, before: Workload | None, after: Workload | None) -> None:
+        """Note a workload that has changed, if it had ended before or has now, or is deleted."""
+        had_ended = before is not None and before.finished_at is not None
+        if not had_ended and after is not None and after.finished_at is None:
+            return
+        self.is_due = True
         self.records.pop(key, None)
         self.whole.pop(key, None)
         self.partial.pop(key, None)
@@ -145,6 +150,7 @@ class EndedWorkloads:
     def surplus(self, max_whole: int | None = None) -> Iterator[str]:
         """Takes the keys of the workloads of which only a record is to be kept, in order of end."""
         limit = self.max_whole if max_whole is None else max_whole
+        self.is_due = False
         while self.partial:
             yield _take_first(self.partial)
         while len(self.whole) > limit:
