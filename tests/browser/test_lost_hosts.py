@@ -126,6 +126,7 @@ def test_a_gang_that_loses_a_host_is_placed_beside_the_others(
     expect(heir.get_by_role("link", name=f"{NAMESPACE}/moved-gang")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_gang_for_which_no_host_is_left_is_evicted_with_the_reason(
     browser: Browser, headgate: Up, client: HeadgateClient, gang: Callable[[str], None]
 ) -> None:

@@ -17,7 +17,9 @@ from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser
 
-IN_EVERY_RUN = ("queues", "workloads-panel", "events", "configuration-object", "simulator")
+IN_EVERY_RUN = (
+    "queues", "workloads-panel", "events", "configuration-object", "simulator", "needs-attention",
+)  # fmt: skip
 """Pages of different parts; the nightly run looks at all, and tests of other pages at theirs."""
 
 

@@ -235,7 +235,8 @@ def test_a_batch_is_undone_for_workloads_without_later_changes(
     expect(dialog.get_by_role("button", name="Undo")).to_have_count(0)
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_of_stuck_workloads_is_accessible(
     browser: Browser, headgate: Up, client: HeadgateClient, scheme: str
 ) -> None:
