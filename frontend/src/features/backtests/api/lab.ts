@@ -10,13 +10,13 @@ import { askForBacktest } from "./backtests";
 const MAX_QUEUES = 1_000;
 const asText = { headers: { "Content-Type": "application/yaml" }, bodySerializer: (body: unknown) => body as string };
 
-/** Every ClusterQueue, by name. */
+/** Every ClusterQueue, by name, and the position of the log that they were read at. */
 export function clusterQueuesQuery() {
   return queryOptions({
     queryKey: ["objects", "lab"],
     queryFn: async ({ signal }) => {
       const found = await contentOf(api.GET("/v1/clusterqueues", { params: { query: { limit: MAX_QUEUES } }, signal }));
-      return found.items as unknown as QueueManifest[];
+      return { queues: found.items as unknown as QueueManifest[], position: Number(found.metadata.resourceVersion ?? 0) };
     },
   });
 }
@@ -33,7 +33,7 @@ export function offeredQuery(resource: string) {
   });
 }
 
-/** The backtest of some manifests from an instant to now; asked for once for each. */
+/** The backtest of some manifests from an instant or a position to now; asked for once for each. */
 export function labBacktestQuery(documents: string, from: string) {
   return queryOptions({
     queryKey: ["backtests", "asked", documents, from],

@@ -38,8 +38,8 @@ export function LabPage() {
   return (
     <Page title="Policy lab">
       {isForMe ? (
-        <View query={queues} rows={8} empty={(found) => (resourcesOf(found).length === 0 ? <NoQuota /> : undefined)}>
-          {(found) => <Lab queues={found} />}
+        <View query={queues} rows={8} empty={(found) => (resourcesOf(found.queues).length === 0 ? <NoQuota /> : undefined)}>
+          {(found) => <Lab {...found} />}
         </View>
       ) : (
         <Empty title="Admin role required">
@@ -62,7 +62,7 @@ function NoQuota() {
   );
 }
 
-function Lab({ queues }: { queues: QueueManifest[] }) {
+function Lab({ queues, position }: { queues: QueueManifest[]; position: number }) {
   const url = useUrl();
   const resources = resourcesOf(queues);
   const resource = resources.includes(url.get("resource")) ? url.get("resource") : (resources[0] ?? "");
@@ -70,7 +70,7 @@ function Lab({ queues }: { queues: QueueManifest[] }) {
   const changed = changedQueues(queues, edits);
   const [applied, setApplied] = useState<Applied | null>(null);
   const [isApplying, setIsApplying] = useState(false);
-  const run = useBacktest(changed.length === 0 ? "" : documentsOf(changed), url.get("range") || USUAL_RANGE);
+  const run = useBacktest(changed.length === 0 ? "" : documentsOf(changed), url.get("range") || USUAL_RANGE, position);
   const refusal = refusalFor(useIdentity(), { on: "queue" }) ?? (changed.length === 0 ? "Change a quota first." : undefined);
   const change = (next: Edits) => url.change({ set: editsText(next) }, "replace");
   const changes = changesOf(queues, edits);
@@ -124,15 +124,16 @@ export interface LabRun {
 }
 
 /** The backtest of what is tried now: a sample once the quotas have come to rest, the whole range on request. */
-function useBacktest(documents: string, range: string): LabRun {
+function useBacktest(documents: string, range: string, position: number): LabRun {
   const client = useQueryClient();
   const [full, setFull] = useState("");
   const settled = useSettled(documents, SETTLE_MILLISECONDS);
   const [end] = useState(() => Math.floor(Date.now() / MINUTE) * MINUTE);
   const [begin] = boundsOf({ last: range, from: "", to: "" }, end);
-  const isFull = full === documents + range && full !== range;
-  const isSample = !isFull && sampleStart(begin, end) > begin;
-  const from = new Date(isSample ? sampleStart(begin, end) : begin).toISOString();
+  // Where the log ended when the page was opened: what comes later begins no other backtest.
+  const [head] = useState(position);
+  const isSample = full !== documents + range || documents === "";
+  const from = isSample ? String(sampleStart(head)) : new Date(begin).toISOString();
   const asked = useQuery(labBacktestQuery(documents === settled ? documents : "", from));
   const id = asked.data?.id;
   const job = useQuery({ ...backtestQuery(id ?? ""), enabled: id !== undefined });
@@ -150,7 +151,8 @@ function useBacktest(documents: string, range: string): LabRun {
     job: documents === "" ? undefined : job.data,
     error: asked.error ?? job.error,
     isStarting: documents !== "" && (documents !== settled || asked.isFetching || (id !== undefined && job.data === undefined && !job.isError)),
-    isSample,
+    // A log that is younger than the sample, or the range, is replayed as a whole.
+    isSample: isSample && job.data !== undefined && job.data.fromPosition > 0 && Date.parse(job.data.beginAt) > begin,
     onFull: () => setFull(documents + range),
   };
 }

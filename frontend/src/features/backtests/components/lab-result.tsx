@@ -24,15 +24,13 @@ export interface LabResultProps {
 
 export function LabResult({ run, changes, resource }: LabResultProps) {
   const { job, isStarting, isSample, onFull, error } = run;
-  // A log that is younger than the sample is replayed as a whole.
-  const isPart = isSample && job !== undefined && job.fromPosition > 0;
   return (
     <Card
       title="Result, actual → backtest"
       aside={
         <span className={styles.aside}>
-          {job && `${isPart ? "sample, " : ""}${rangeWordsOf(job)}`}
-          {job && isPart && <Button onClick={onFull}>Run on the whole range</Button>}
+          {job && `${isSample ? "sample, " : ""}${rangeWordsOf(job)}`}
+          {job && isSample && <Button onClick={onFull}>Run on the whole range</Button>}
         </span>
       }
     >

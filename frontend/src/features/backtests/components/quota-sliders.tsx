@@ -29,7 +29,7 @@ export function QuotaSliders({ queues, resource, edits, onChange }: QuotaSliders
   const maximum = sliderMaximum(lines, offered);
   const total = lines.reduce((sum, line) => sum + triedOf(line, edits).nominal, 0);
   return (
-    <Card title={`Quota, ${unit}`} aside="arrow keys: 1, with Shift: 8">
+    <Card title={`Quota, ${unit}`} aside={<span className={styles.hint}>arrow keys: 1, with Shift: 8</span>}>
       <ul className={styles.quotas} data-borrows={lines.some(({ borrowing }) => borrowing !== undefined) || undefined}>
         <li className={styles.heads} aria-hidden="true">
           <span>ClusterQueue, flavor</span>

@@ -38,9 +38,8 @@ export interface QuotaLine {
 /** Amounts that are tried instead, by the key of the quota. */
 export type Edits = Readonly<Record<string, { nominal?: number; borrowing?: number | null }>>;
 
-/** Replayed first while quotas are moved: a twentieth of the time range, its newest part. */
-const SAMPLE_SHARE = 0.05;
-const MIN_SAMPLE_SECONDS = 3_600;
+/** So many of the newest events are replayed first while quotas are moved: some seconds of work. */
+const SAMPLE_EVENTS = 1_000;
 const DERIVED = ["uid", "generation", "creationTimestamp", "deletionTimestamp"];
 const SUFFIXES: Record<string, number> = { m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 };
 const GIBIBYTE = 2 ** 30;
@@ -203,8 +202,7 @@ export function sliderMaximum(lines: readonly QuotaLine[], offered: number): num
   return Math.ceil(largest);
 }
 
-/** Where the replay of a sample begins: both in milliseconds since 1970. */
-export function sampleStart(from: number, to: number): number {
-  const length = Math.max((to - from) * SAMPLE_SHARE, MIN_SAMPLE_SECONDS * 1_000);
-  return Math.max(from, to - length);
+/** The position from which a sample is replayed, at the end of a log of this length. */
+export function sampleStart(head: number): number {
+  return Math.max(0, head - SAMPLE_EVENTS);
 }
