@@ -22,7 +22,6 @@ from headgate.application.run_partition import (
 )
 from headgate.application.scheduling_cycles import CycleRecord
 from headgate.application.snapshot_store import SnapshotRule
-from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent, EventIgnored, EventMetadata, workload_stream
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.cycle_context import Decision
@@ -445,7 +444,7 @@ class Cluster:
         self._watch()
         if point == self.log.point_at(self.witness.cluster_state.position):
             self.faults["folds compared"] += 1
-            assert _with_records(live.cluster_state) == _with_records(self.witness.cluster_state)
+            assert folded(live.cluster_state) == folded(self.witness.cluster_state)
 
     def _any(self, wanted: Any) -> Workload | None:
         known = self.witness.cluster_state.workloads
@@ -471,10 +470,3 @@ class Cluster:
 
     def _fail(self, key: str, failure: Exception) -> None:
         raise AssertionError(f"partition {key} could not be planned") from failure
-
-
-def _with_records(cluster_state: ClusterState) -> Any:
-    """The fold with records of all ended workloads, which it keeps whole for a while."""
-    forked = cluster_state.fork()
-    forked.forget_what_ended(max_whole=0)
-    return folded(forked)
