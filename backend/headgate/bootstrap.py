@@ -22,6 +22,7 @@ from headgate.adapters.postgres.executor_stores import (
     PostgresLeases,
     PostgresRendezvousPorts,
     PostgresSessions,
+    PostgresWebhookSecrets,
 )
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.maintenance import (
@@ -41,18 +42,24 @@ from headgate.adapters.postgres.stores import (
 from headgate.adapters.postgres.tail import PastComparison, PostgresTail
 from headgate.adapters.shared_directory import DirectoryLogStore, DirectoryUploadStore
 from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds, unique_key
-from headgate.adapters.system.log_lines_and_version import configure_log_lines, fold_version
-from headgate.adapters.system.start_checks import check_traces
+from headgate.adapters.system.process_start import check_traces, configure_log_lines, fold_version
+from headgate.adapters.webhooks import HttpWebhookSender, read_networks
+from headgate.application.application_services import AlertPorts
 from headgate.application.backtest_runs import BacktestRunner
+from headgate.application.file_stores import (
+    GIBIBYTE,
+    LogStore,
+    UploadStore,
+    remove_old_logs,
+    remove_old_uploads,
+)
 from headgate.application.historical_states import HistoricalReads, HistoricalStates
 from headgate.application.live_state import LiveState
 from headgate.application.maintenance import MaintenanceSchedule, MaintenanceTask
-from headgate.application.pod_log_store import GIBIBYTE, LogStore, remove_old_logs
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.run_partition import Budget, Scheduler
 from headgate.application.scheduling_cycles import CycleRecord
 from headgate.application.snapshot_store import CACHE_NAME
-from headgate.application.uploads import UploadStore, remove_old_uploads
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.workloads.state import Workload
 from headgate.settings import Settings
@@ -128,6 +135,7 @@ class Platform:
     leases: PostgresLeases
     sessions: PostgresSessions
     rendezvous_ports: PostgresRendezvousPorts
+    webhook_secrets: PostgresWebhookSecrets
     tail: PostgresTail
     pod_logs: LogStore
     uploads: UploadStore
@@ -136,6 +144,14 @@ class Platform:
     nudges: CeleryNudges
     ids: TimeOrderedIds
     traces: "OtlpTraces | None"
+
+    def alert_ports(self) -> AlertPorts:
+        """Returns what tells webhooks; raises `InvalidNetworks`."""
+        return AlertPorts(
+            sender=HttpWebhookSender(read_networks(self.settings.webhook_networks)),
+            secrets=self.webhook_secrets,
+            url=self.settings.url,
+        )
 
     def live_state(self) -> LiveState:
         """Returns a live fold of the log for one thread, read at its first use."""
@@ -288,6 +304,7 @@ def open_platform(
         leases=PostgresLeases(writes),
         sessions=PostgresSessions(writes),
         rendezvous_ports=PostgresRendezvousPorts(writes),
+        webhook_secrets=PostgresWebhookSecrets(writes),
         pod_logs=open_pod_logs(settings),
         uploads=open_uploads(settings),
         tail=PostgresTail(settings.database_url),

@@ -116,6 +116,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int,
         Meta(description="Size that one upload (`run --upload`) may have, compressed.", ge=1),
     ] = 100
+    webhook_networks: Annotated[
+        str,
+        Meta(
+            description="Networks that webhooks may reach although they are private or the host's"
+            " own, such as `10.2.0.0/16,fd00::/8`; empty is none."
+        ),
+    ] = ""
     heartbeat_file: Annotated[
         Path | None, Meta(description="File that a worker touches at each turn.")
     ] = None

@@ -44,6 +44,8 @@ NAMES = {
     "/trainingruntimes/": "torch",
     "/v1/clustertrainingruntimes/": "torch",
     "/v1/provisioningrequestconfigs/": "usual",
+    "/v1/webhooks/": "pager",
+    "/v1/acknowledgments/": "ack",
     "/workloads/": "first",
     "/v1/namespaces/": "team-a",
 }

@@ -52,6 +52,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     ),
     "namespaces/team-a/trainingruntimes": _named("TrainingRuntime", "torch", TRAINER, spec=RUNTIME),
     "clustertrainingruntimes": _named("ClusterTrainingRuntime", "torch", TRAINER, spec=RUNTIME),
+    "webhooks": _named(
+        "Webhook", "pager", OURS, spec={"url": "https://alerts.example.org/", "suspend": True}
+    ),
+    "acknowledgments": _named("Acknowledgment", "ack", OURS, spec={"cause": "OrphanedPods"}),
     "provisioningrequestconfigs": _named(
         "ProvisioningRequestConfig", "usual", spec={"provisioningClassName": "x.io"}
     ),

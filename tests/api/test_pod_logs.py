@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headgate.application.pod_log_store import remove_old_logs
+from headgate.application.file_stores import remove_old_logs
 from headgate.bootstrap import Platform
 from tests.api.callers import Api, open_queue
 

@@ -11,7 +11,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from headgate.adapters.system.start_checks import StartRefused
+from headgate.adapters.system.process_start import StartRefused
 from headgate.bootstrap import Platform, open_traces
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, KUEUE, Api, flavor, local_queue

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from headgate.cli.cells import custom_columns, from_template, values_at
+from headgate.cli.cells import from_template, values_at
+from headgate.cli.commands.get import custom_columns
 from headgate.cli.commands.submit import WorkloadOptions, manifest_of
 from headgate.cli.failures import CommandFailed
 from headgate.client.client import HeadgateClient

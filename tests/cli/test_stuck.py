@@ -1,5 +1,7 @@
 """`headgate stuck`, and bulk actions on workloads."""
 
+from pathlib import Path
+
 from headgate.client.client import HeadgateClient
 from tests.cli.invocation import Invoker
 
@@ -84,6 +86,50 @@ def test_stuck_and_bulk_are_filtered_by_the_time_workloads_became_stuck(headgate
     assert later.stderr.strip() == "No resources found."
     asked = ("bulk", "activate", "--cause", "Requested", "--since", "1h", "--name", "recent")
     assert "default/recent" in headgate(*asked, "--dry-run").stdout
+
+
+def test_causes_are_acknowledged_snoozed_and_reopened(
+    headgate: Invoker, client: HeadgateClient
+) -> None:
+    submit(headgate, "caused")
+    headgate("deactivate", "caused", "--reason", "wrong data")
+    version = headgate.json("get", "workload", "caused")["metadata"]["resourceVersion"]
+    client.read("/v1/overview", {"minPosition": version})
+
+    def row() -> list[str]:
+        client.read("/v1/attention", {"minPosition": str(client.head())})
+        lines = headgate("attention").stdout.splitlines()
+        (found,) = [line.split() for line in lines if "WorkloadInactive" in line]
+        return found
+
+    assert "open" in row()
+    told = headgate("acknowledge", "WorkloadInactive", "--reason", "INC-7")
+    assert told.stdout.strip() == "WorkloadInactive acknowledged"
+    assert "acknowledged" in row()
+    told = headgate("acknowledge", "WorkloadInactive", "--reason", "INC-7", "--for", "2h")
+    assert told.stdout.strip() == "WorkloadInactive snoozed"
+    assert "snoozed" in row()
+    assert headgate("reopen", "WorkloadInactive").stdout.strip() == "WorkloadInactive reopened"
+    assert headgate("reopen", "WorkloadInactive").stdout.strip() == "WorkloadInactive unchanged"
+    assert "open" in row()
+
+
+def test_a_webhook_is_given_a_secret_and_tested_from_the_command_line(
+    headgate: Invoker, client: HeadgateClient, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "webhook.yaml"
+    manifest.write_text(
+        "{apiVersion: headgate.dev/v1, kind: Webhook, metadata: {name: pager},"
+        " spec: {url: 'http://127.0.0.1:9/'}}"
+    )
+    headgate("apply", "-f", str(manifest))
+    assert headgate("webhook", "secret", "pager").stdout.startswith("whsec_")
+    assert "queued" in headgate("webhook", "test", "pager").stdout
+    client.read("/v1/webhooks/pager/deliveries", {"minPosition": str(client.head())})
+    row = headgate("webhook", "deliveries", "pager").stdout.splitlines()[1].split()
+    assert row[1] == "test"
+    assert "pager" in headgate("get", "webhooks").stdout
+    headgate("delete", "webhook", "pager")
 
 
 def test_alerts_are_listed_with_severity_and_cause(

@@ -15,7 +15,7 @@ from moto.server import ThreadedMotoServer
 
 from headgate.adapters.object_storage import ObjectLogStore
 from headgate.adapters.shared_directory import DirectoryLogStore
-from headgate.application.pod_log_store import (
+from headgate.application.file_stores import (
     MEBIBYTE,
     LogAppend,
     LogChunk,

@@ -8,8 +8,8 @@ import pytest
 
 from headgate.adapters.object_storage import ObjectLogStore, ObjectUploadStore
 from headgate.adapters.shared_directory import DirectoryLogStore, DirectoryUploadStore
-from headgate.application.pod_log_store import LogStore
-from headgate.application.uploads import (
+from headgate.application.file_stores import (
+    LogStore,
     StoredUpload,
     UploadKey,
     UploadStore,

@@ -20,7 +20,7 @@ from headgate.executor.substrates.agent.isolation import (
     level_of,
     prepare_cgroups,
 )
-from headgate.executor.substrates.agent.output import OutputWriter, read_output, segments
+from headgate.executor.substrates.agent.pod_directory import OutputWriter, read_output, segments
 from headgate.executor.substrates.agent.pod_template import PodRules, read_template
 from headgate.executor.substrates.agent.run_directory import CgroupLayout, Exit, Limits
 from tests.executors.pods import key_of, plan_of, template_of

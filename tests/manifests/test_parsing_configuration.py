@@ -411,3 +411,21 @@ def test_the_two_names_of_the_count_may_not_disagree() -> None:
     assert list(refused(a_manifest("ClusterQueue", spec=spec))) == [
         "/spec/waitForPodsReady/requeuingStrategy/maxBackOffRetryCount"
     ]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "ftp://x.example/",
+        "https://",
+        "https://user:word@x.example/",
+        "https://x.example/#part",
+        "https://x.example:99999/",
+        "https://x.example/a b",
+        "//x.example/",
+    ],
+)
+def test_what_is_no_address_of_a_receiver_is_refused(url: str) -> None:
+    found = refused(a_manifest("Webhook", "headgate.dev/v1", spec={"url": url}))
+    assert list(found) == ["/spec/url"]

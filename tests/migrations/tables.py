@@ -8,6 +8,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     DateTime,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -408,6 +409,17 @@ EXECUTOR_LEASE = Table(
     _column("expires_at", BigInteger),
     _column("running_pods", BigInteger),
 )
+
+WEBHOOK_SECRET = Table(
+    "webhook_secret",
+    METADATA,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    _column("webhook", BYTEWISE),
+    _column("secret", Text),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default="now"),
+    Column("expires_at", DateTime(timezone=True)),
+)
+Index("webhook_secret_of", WEBHOOK_SECRET.c.webhook)
 
 API_SERVICE = Table(
     "api_service",

@@ -5,7 +5,7 @@ from pathlib import Path
 import psycopg
 from typer.testing import CliRunner
 
-from headgate.adapters.system.log_lines_and_version import fold_version
+from headgate.adapters.system.process_start import fold_version
 from headgate.application.snapshot_store import Snapshot, SnapshotStore
 from headgate.cli.main import app
 from tests.contracts.adapters import Adapters, on_postgres

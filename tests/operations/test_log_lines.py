@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from headgate.adapters.system.log_lines_and_version import MAX_LINE_CHARACTERS
+from headgate.adapters.system.process_start import MAX_LINE_CHARACTERS
 
 PROGRAM = """
 import structlog
-from headgate.adapters.system.log_lines_and_version import configure_log_lines
+from headgate.adapters.system.process_start import configure_log_lines
 configure_log_lines("info", {form!r})
 log = structlog.get_logger()
 log.debug("left out")

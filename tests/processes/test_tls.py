@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headgate.adapters.system.start_checks import (
+from headgate.adapters.system.process_start import (
     StartRefused,
     check_admin_token,
     is_loopback,
@@ -171,7 +171,7 @@ def test_a_certificate_that_cannot_be_kept_names_the_settings() -> None:
 def test_a_process_takes_as_many_descriptors_as_the_system_allows_it() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 512)); "
-        "from headgate.adapters.system.start_checks import raise_descriptor_limit; "
+        "from headgate.adapters.system.process_start import raise_descriptor_limit; "
         "raise_descriptor_limit(); print(resource.getrlimit(resource.RLIMIT_NOFILE))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -17,7 +17,7 @@ import msgspec
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from headgate.application.pod_log_store import (
+from headgate.application.file_stores import (
     LOG_STREAMS,
     MEBIBYTE,
     KeptRun,
@@ -26,9 +26,10 @@ from headgate.application.pod_log_store import (
     LogRun,
     LogStream,
     StoredRun,
+    StoredUpload,
+    UploadKey,
 )
 from headgate.application.ports import Unavailable
-from headgate.application.uploads import StoredUpload, UploadKey
 
 HEADER = struct.Struct(">QqI")
 FINAL = "final"

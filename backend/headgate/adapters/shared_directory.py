@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from headgate.application.pod_log_store import (
+from headgate.application.file_stores import (
     LOG_STREAMS,
     KeptRun,
     LogAppend,
@@ -25,9 +25,11 @@ from headgate.application.pod_log_store import (
     LogRun,
     LogStream,
     StoredRun,
+    StoredUpload,
+    UploadKey,
+    is_digest,
 )
 from headgate.application.ports import Unavailable
-from headgate.application.uploads import StoredUpload, UploadKey, is_digest
 
 HEADER = struct.Struct(">QqI")
 SEGMENT_BYTES = 262_144

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from headgate.api import openapi
 from headgate.api.admission_checks import CheckReports
+from headgate.api.alerts import ROUTES as ALERT_ROUTES
 from headgate.api.apply import Apply
 from headgate.api.backtests import Backtests, Cycles, Predictions
 from headgate.api.bodies import TypedRequest
@@ -27,7 +28,6 @@ from headgate.api.executors.controller import Executors, report_routes
 from headgate.api.executors.orphans import ExecutorOrphans, list_orphans
 from headgate.api.executors.pods import ExecutorPods, assignment_items
 from headgate.api.executors.protocol import ExecutorProtocol
-from headgate.api.executors.sent_logs import ExecutorLogs
 from headgate.api.executors.sessions import ExecutorSessions
 from headgate.api.history import Erasures, History
 from headgate.api.nodes import NodeActions, TopologyMaps
@@ -49,7 +49,6 @@ from headgate.api.service_accounts import ServiceAccounts
 from headgate.api.simulations import Simulations
 from headgate.api.stuck_workloads import StuckWorkloadsPage
 from headgate.api.system import (
-    AttentionPage,
     LintPage,
     OverviewPage,
     System,
@@ -58,7 +57,7 @@ from headgate.api.system import (
     metrics,
 )
 from headgate.api.tokens import Access, Tokens
-from headgate.api.uploads import ExecutorUploads, Uploads
+from headgate.api.uploads import ExecutorLogs, ExecutorUploads, Uploads
 from headgate.api.web_pages import (
     ALLOWED,
     add_headers,
@@ -78,16 +77,17 @@ from headgate.api.workloads.pods import WorkloadLogs, WorkloadPods
 from headgate.api.workloads.queries import WorkloadRows
 from headgate.application.access.identity import TokenCache
 from headgate.application.access.request_limits import RequestLimits, read_limits
+from headgate.application.alerts import AlertWatch
 from headgate.application.application_services import ApplicationServices, DatabaseClock
 from headgate.application.commands.executor_commands import LeaseKeeper
 from headgate.application.cooperative import CountedThreads
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_stores import RendezvousPorts
+from headgate.application.file_stores import GIBIBYTE, MEBIBYTE, LogStoreSize
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state import LiveReader, recover_from_rewind
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_durations import CycleDurations
-from headgate.application.pod_log_store import GIBIBYTE, MEBIBYTE, LogStoreSize
 from headgate.application.ports import AppendUnit, Nudges, Unavailable
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.queries.views import did_you_mean
@@ -215,7 +215,7 @@ def _version_one() -> Router:
             Events,
             EventStream,
             OverviewPage,
-            AttentionPage,
+            *ALERT_ROUTES,
             LintPage,
             TopologyMaps,
             Preemptions,
@@ -276,6 +276,7 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
         asyncio.create_task(services.readiness.watch()),
         asyncio.create_task(LeaseKeeper(services).watch()),
         asyncio.create_task(CronJobRunner(services).watch()),
+        asyncio.create_task(AlertWatch(services).watch()),
     ]
     try:
         yield
@@ -366,6 +367,7 @@ def application_services(platform: Platform) -> ApplicationServices:
         started_at=time.monotonic(),
         traces=traces,
         request_limits=RequestLimits(read_limits(platform.settings.request_limits)),
+        alerts=platform.alert_ports(),
         pod_logs=platform.pod_logs,
         pod_log_size=LogStoreSize(
             platform.pod_logs, platform.settings.pod_logs_gibibytes * GIBIBYTE

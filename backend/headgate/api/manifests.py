@@ -35,6 +35,7 @@ from headgate.application.commands.requests import (
     Responder,
 )
 from headgate.application.cooperative import Cooperative
+from headgate.application.file_stores import unknown_uploads, uploads_of
 from headgate.application.ports import Loaded, WrittenObject
 from headgate.application.queries.lint_warnings import AdviceView, field_warning, warnings_about
 from headgate.application.queries.queue_status import (
@@ -44,7 +45,6 @@ from headgate.application.queries.queue_status import (
     status_of,
     weighted_share_of,
 )
-from headgate.application.uploads import unknown_uploads, uploads_of
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, CohortSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.executor import ExecutorSpec

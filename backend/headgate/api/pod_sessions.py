@@ -22,7 +22,7 @@ from headgate.api.callers import STREAMED, Caller, is_still_authorized, origin_o
 from headgate.api.workloads.pods import pod_named
 from headgate.api.workloads.queries import loaded_workload
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands import session_commands
+from headgate.application.commands import workload_commands
 from headgate.application.executor_stores import (
     MAX_IDLE_SECONDS,
     MAX_SILENT_SECONDS,
@@ -118,7 +118,7 @@ class WorkloadSessions(Controller):
         services = services_of(request)
         loaded = await loaded_workload(request, name)
         pod_set, index = pod_named(loaded.state, data.pod)
-        wanted = session_commands.WantedPod(
+        wanted = workload_commands.WantedPod(
             workload=f"{request.path_params['namespace']}/{name}",
             pod_set=pod_set,
             index=index,
@@ -128,7 +128,7 @@ class WorkloadSessions(Controller):
             rows=data.rows,
             terminal=data.terminal,
         )
-        found, position = await session_commands.open_session(
+        found, position = await workload_commands.open_session(
             services, origin_of(request), request.user, wanted
         )
         relay: SessionRelay = request.app.state["session_relay"]

@@ -7,7 +7,7 @@ import os
 import resource
 import sys
 
-from headgate.adapters.system.start_checks import (
+from headgate.adapters.system.process_start import (
     StartRefused,
     check_admin_token,
     check_traces,

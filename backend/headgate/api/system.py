@@ -14,9 +14,8 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import PRESENT_ONLY, read_at
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.metrics_exposition import exposition
-from headgate.application.queries.causes import Causes
 from headgate.application.queries.lint_warnings import AdvicePage, advice
-from headgate.application.queries.system import Overview, SystemView, causes, overview, system
+from headgate.application.queries.system import Overview, SystemView, overview, system
 from headgate.application.readiness import Readiness
 from headgate.domain.values.message import message
 from headgate.messages.catalogue import text_of
@@ -161,23 +160,6 @@ class OverviewPage(Controller):
     async def read(self, request: Caller) -> Answer:
         """Of everything one may see."""
         return answer_view(await overview(services_of(request), request.user.namespaces))
-
-
-class AttentionPage(Controller):
-    """What needs attention, by cause."""
-
-    path = "/attention"
-    tags = ["Overview"]
-    opt = {"right": "read overview"}
-
-    @get(
-        operation_id="readCauses",
-        summary="Alerts grouped by cause, with how many objects each concerns and what it costs",
-        responses=response(Causes),
-    )
-    async def read(self, request: Caller) -> Answer:
-        """Of everything one may see; the most severe and most costly first."""
-        return answer_view(await causes(services_of(request), request.user.namespaces))
 
 
 class LintPage(Controller):

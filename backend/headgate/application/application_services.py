@@ -8,26 +8,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from headgate.application.access.identity import TokenCache, Tokens
 from headgate.application.access.request_limits import RequestLimits
 from headgate.application.backtest_jobs import BacktestStore
 from headgate.application.cooperative import BoundedExecutor
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_stores import ExecutorLeases, Lease, PodSessions, RendezvousPorts
+from headgate.application.file_stores import LogStore, LogStoreSize, UploadStore
 from headgate.application.group_commit import GroupCommit
 from headgate.application.historical_ports import FixedClock, FixedReader
 from headgate.application.historical_states import CapacitySamples, HistoricalReads
 from headgate.application.live_state import LiveReader
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_durations import CycleDurations, RequestDurations
-from headgate.application.pod_log_store import LogStore, LogStoreSize
 from headgate.application.ports import EventLog, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
 from headgate.application.scheduling_cycles import CycleStore
-from headgate.application.uploads import UploadStore
 from headgate.domain.recorded_event import RecordedEvent, workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message
 from headgate.domain.workloads.state import Workload, WorkloadsByKey
 
 SYNCHRONIZE_SECONDS = 1.0
@@ -93,6 +95,40 @@ class Traces(Protocol):
         """Take in new events of the log."""
 
 
+class DeliveryResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one delivery; without a `failure` the receiver has confirmed it."""
+
+    status_code: int | None = None
+    failure: Message | None = None
+    milliseconds: int = 0
+
+
+class WebhookSender(Protocol):
+    """Posts notifications to receivers."""
+
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
+        """Posts a body; a failure is part of the result."""
+
+
+class WebhookSecrets(Protocol):
+    """The secrets that notifications are signed with, by the uid of their webhook. Blocking."""
+
+    def valid(self, webhook: str) -> list[str]:
+        """The secrets of a webhook, the newest first; none where it has none yet."""
+
+    def replace(self, webhook: str, secret: str, *, previous_seconds: int) -> None:
+        """Keep a new secret; the one before is valid for so long, all older ones no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertPorts:
+    """What sends notifications, what they are signed with, and the address of the page."""
+
+    sender: WebhookSender
+    secrets: WebhookSecrets
+    url: str = ""
+
+
 BUSY_READING = "ReadsOverloaded"
 BUSY_WRITING = "WritesOverloaded"
 MAX_WRITES_WAITING = 20_000
@@ -138,6 +174,7 @@ class ApplicationServices:
     max_upload_bytes: int
     readiness: ReadinessWatch
     request_limits: RequestLimits
+    alerts: AlertPorts
     traces: Traces | None = None
     request_durations: RequestDurations = field(default_factory=RequestDurations)
     known_leases: dict[str, Lease] = field(default_factory=dict)

@@ -10,10 +10,10 @@ from headgate.application.access.redaction import NamespaceScope, cluster_queues
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
 from headgate.application.executor_stores import Lease
+from headgate.application.file_stores import LogStoreSize
 from headgate.application.metrics_counters import EventCounters, Labels, Samples, gauge
 from headgate.application.metrics_durations import CycleDurations, RequestDurations
 from headgate.application.metrics_gauges import NO_WORKLOADS, queue_gauges, read_gauges
-from headgate.application.pod_log_store import LogStoreSize
 from headgate.application.queries.attention import (
     find_attention,
     process_alerts,

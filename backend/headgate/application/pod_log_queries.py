@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from headgate.application.pod_log_store import (
+from headgate.application.file_stores import (
     LOG_STREAMS,
     MEBIBYTE,
     KeptRun,

@@ -268,6 +268,18 @@ def _training_runtime(found: Object) -> tuple[Cells, Cells]:
     return [("nodes", nodes), ("jobs", ",".join(job["name"] for job in jobs))], []
 
 
+def _webhook(found: Object) -> tuple[Cells, Cells]:
+    spec, status = found["spec"], found.get("status") or {}
+    severity = ("severity", spec.get("minSeverity", "warning"))
+    middle = [severity, ("last", status.get("lastDeliveryTime", "-"))]
+    return middle, [("url", spec["url"]), ("failure", status.get("failure", "-"))]
+
+
+def _acknowledgment(found: Object) -> tuple[Cells, Cells]:
+    spec, by = found["spec"], (found.get("status") or {}).get("by") or "-"
+    return [("cause", spec["cause"]), ("by", by)], [("reason", spec.get("reason") or "-")]
+
+
 def _labels(labels: dict[str, str] | None) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or "-"
 
@@ -289,6 +301,8 @@ _CELLS_OF_KIND: dict[str, Callable[[Object], tuple[Cells, Cells]]] = {
     "CronJob": _cron_job,
     "TrainingRuntime": _training_runtime,
     "ClusterTrainingRuntime": _training_runtime,
+    "Webhook": _webhook,
+    "Acknowledgment": _acknowledgment,
 }
 
 
@@ -382,19 +396,3 @@ def _end_of_range(parts: list[str], start: int) -> int:
         if depth == 0:
             return place
     raise CommandFailed("{range} without {end}", code=ExitCode.USAGE)
-
-
-def custom_columns(items: list[Object], spec: str) -> tuple[list[str], list[list[str]]]:
-    """Returns headers and rows of `NAME:.metadata.name,PHASE:.status.phase`."""
-    columns = [column.partition(":") for column in spec.split(",")]
-    if any(not name or not path for name, _, path in columns):
-        raise CommandFailed(
-            f"invalid columns {spec!r}",
-            remedy="-o custom-columns=NAME:.metadata.name,PHASE:.status.phase",
-            code=ExitCode.USAGE,
-        )
-    rows = [
-        [",".join(map(text_of_value, values_at(item, path))) or NOT_THERE for _, _, path in columns]
-        for item in items
-    ]
-    return [name for name, _, _ in columns], rows

@@ -9,13 +9,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
-from headgate.cli.commands.batch_script import read_script
+from headgate.cli.commands.batch_script import with_script_options
 from headgate.cli.failures import EXIT_CODES, CommandFailed, ExitCode, Failure, exit_for
 from headgate.cli.options import Flags, complete_contexts, option
 
@@ -24,18 +23,18 @@ SECTIONS = {
                   "cancel", "hold", "release"),
     "Resources": ("apply", "diff", "lint", "import", "export", "get", "list", "describe", "explain",
                   "delete", "history", "revert"),
-    "Observe": ("alerts", "watch", "events", "preemptions", "evictions", "cycles"),
+    "Observe": ("alerts", "attention", "watch", "events", "preemptions", "evictions", "cycles"),
     "Usage and capacity": ("tree", "top", "usage", "topology"),
-    "Operate": ("stuck", "requeue", "activate", "deactivate", "bulk", "batch", "stop", "resume",
-                "drain", "cordon", "uncordon", "node", "orphans", "protect", "gate"),
+    "Operate": ("acknowledge", "reopen", "stuck", "requeue", "activate", "deactivate", "bulk",
+                "batch", "stop", "resume", "drain", "cordon", "uncordon", "node", "orphans",
+                "protect", "gate"),
     "Simulate and replay": ("backtest", "replay", "executor"),
     "Server and admin": ("up", "agent", "doctor", "migrate", "verify", "log", "erase", "config",
-                         "token", "serviceaccount", "can-i", "whoami", "man", "version"),
+                         "webhook", "token", "serviceaccount", "can-i", "whoami", "man", "version"),
 }  # fmt: skip
 """Commands by purpose; each command is in one section (tests/cli/test_help.py)."""
 
 GLOBAL_OPTIONS = ("--server", "--token", "--cacert", "--context", "--at")
-FILE_OPTIONS = ("-f", "--filename")
 DRY_RUN = "--dry-run"
 WITH_DRY_RUN_MODE = frozenset({"apply", "submit", "delete"})
 """The commands with a mode in `--dry-run`, as in kubectl and Kueue; it is a flag in others."""
@@ -82,6 +81,9 @@ COMMANDS = {
     "cordon": "commands.actions:cordon",
     "uncordon": "commands.actions:uncordon",
     "alerts": "commands.stuck:alerts",
+    "attention": "commands.stuck:attention",
+    "acknowledge": "commands.stuck:acknowledge",
+    "reopen": "commands.stuck:reopen",
     "stuck": "commands.stuck:stuck",
     "bulk": "commands.stuck:bulk",
     "batch": "commands.stuck:batch",
@@ -91,7 +93,7 @@ COMMANDS = {
     "evictions": "commands.preemptions:evictions",
     "tree": "commands.tree:tree",
     "usage": "commands.tree:usage",
-    "topology": "commands.topology:topology",
+    "topology": "commands.tree:topology",
     "whoami": "commands.tokens:whoami",
     "can-i": "commands.tokens:can_i",
     "version": "commands.tokens:version",
@@ -112,6 +114,14 @@ GROUPS = {
             "use-context": "commands.tokens:use_context",
             "set-context": "commands.tokens:set_context",
             "delete-context": "commands.tokens:delete_context",
+        },
+    ),
+    "webhook": (
+        "Make secrets of webhooks, test them, list deliveries",
+        {
+            "secret": "commands.stuck:webhook_secret",
+            "test": "commands.stuck:send_test",
+            "deliveries": "commands.stuck:webhook_deliveries",
         },
     ),
     "import": (
@@ -237,35 +247,6 @@ class Program(TyperGroup):
             raise typer.Exit(ExitCode.INTERRUPTED) from None
         except BrokenPipeError:
             raise typer.Exit(ExitCode.OK) from None
-
-
-def with_script_options(arguments: Sequence[str]) -> list[str]:
-    """Returns the arguments of `submit` with the options of its script before those of the user.
-
-    The last of two equal options counts. What comes after the script is passed on to it.
-    """
-    words = list(arguments)
-    if "submit" not in words:
-        return words
-    first = words.index("submit") + 1
-    for place in range(first, len(words)):
-        if words[place] == "--":
-            return words
-        if words[place - 1] not in FILE_OPTIONS and _is_script(words[place]):
-            try:
-                options = read_script(Path(words[place]), []).options
-            except CommandFailed:  # the command itself says so, as a failure of its own
-                options = []
-            return [*words[:first], *options, *words[first:place], "--", *words[place:]]
-    return words
-
-
-def _is_script(word: str) -> bool:
-    try:
-        with Path(word).open("rb") as file:
-            return file.read(2) == b"#!"
-    except OSError:
-        return False
 
 
 @cache

@@ -18,6 +18,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 
 if TYPE_CHECKING:
+    from headgate.domain.kinds.acknowledgment import AcknowledgmentSpec
     from headgate.domain.kinds.admission_check import (
         AdmissionCheckSpec,
         ProvisioningRequestConfigSpec,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     )
     from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
     from headgate.domain.kinds.topology import TopologySpec
+    from headgate.domain.kinds.webhook import WebhookSpec
     from headgate.domain.nodes.state import NodeSpec
 
     class _ObjectsByKind(msgspec.Struct, kw_only=True):
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
         training_runtimes: dict[str, Configured[TrainingRuntimeSpec]] = {}
         cluster_training_runtimes: dict[str, Configured[TrainingRuntimeSpec]] = {}
         provisioning_request_configs: dict[str, Configured[ProvisioningRequestConfigSpec]] = {}
+        webhooks: dict[str, Configured[WebhookSpec]] = {}
+        acknowledgments: dict[str, Configured[AcknowledgmentSpec]] = {}
 
 else:
     _ObjectsByKind = msgspec.defstruct(

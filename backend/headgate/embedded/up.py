@@ -14,7 +14,7 @@ import httpx
 import psutil
 from msgspec.structs import replace
 
-from headgate.adapters.system.start_checks import StartRefused, check_admin_token, tls_of
+from headgate.adapters.system.process_start import StartRefused, check_admin_token, tls_of
 from headgate.application.access.identity import Token
 from headgate.application.access.rights import Grant
 from headgate.bootstrap import ADMISSION_QUEUE, UPKEEP_QUEUE, migrate, open_platform, unique_key

@@ -270,7 +270,14 @@ def _before_metric_labels(fields: Fields) -> Fields:
 
 
 ALWAYS_WRITTEN = frozenset(
-    ("CronJob", "TrainingRuntime", "ClusterTrainingRuntime", "ProvisioningRequestConfig")
+    (
+        "CronJob",
+        "TrainingRuntime",
+        "ClusterTrainingRuntime",
+        "ProvisioningRequestConfig",
+        "Webhook",
+        "Acknowledgment",
+    )
 )
 """Kinds whose objects always had the digest of what their authors wrote."""
 

@@ -112,6 +112,20 @@ TEXTS: Mapping[str, Text] = {
     ),
     "ReadModelLagging": Text("Read model {name} is lagging"),
     "ReadModelLag": Text("{events:event} behind."),
+    # Deliveries to webhooks
+    "WebhookHasNoSecret": Text(
+        "The webhook has no secret", "Make one, and give it to the receiver."
+    ),
+    "ReceiverNameUnknown": Text("No address is known for {host}"),
+    "ReceiverAddressNotAllowed": Text(
+        "{host} leads to {address}, an address of a private network or of this host's own",
+        "Name the network in HEADGATE_WEBHOOK_NETWORKS if webhooks may reach it.",
+    ),
+    "ReceiverUnreachable": Text("No connection to the receiver"),
+    "ReceiverCertificateInvalid": Text("The certificate of the receiver is not trusted"),
+    "ReceiverTimedOut": Text("No answer within {seconds:second}"),
+    "ReceiverDidNotAnswer": Text("The receiver closed the connection without an answer"),
+    "ReceiverRefused": Text("The receiver answered with status {status}"),
     # Expected starts
     "NoStartEstimate": Text("No start estimate: {reason}."),
     "WorkloadUnschedulable": Text("the workload is unschedulable"),

@@ -141,6 +141,13 @@ FIELD_TEXTS: Mapping[str, Text] = {
     # Types
     "NotInteger": Text("Must be an integer", "Write it without quotes, point or unit."),
     "NotIntegerString": Text("Must be an integer in a string; got {value}", 'Write it like "100".'),
+    "CauseNotFound": Text(
+        "No open cause {key}", "List the causes: headgate attention. It may have closed meanwhile."
+    ),
+    "NotWebhookAddress": Text(
+        "Must be an HTTP or HTTPS URL with a host, without a user or fragment",
+        "Write it like https://alerts.example.org/headgate.",
+    ),
     "NotTimestamp": Text(
         "Must be an RFC 3339 time with its offset", "Write it like 2026-09-24T12:00:00Z."
     ),

@@ -3,7 +3,7 @@ import type { Identity } from "@/lib/api/types";
 import { PAST_REFUSAL, shownMoment } from "@/lib/past";
 
 /** What the action needs: workloads belong to a namespace, a queue may have its administrator, the rest is the admins'. */
-export type Need = { on: "workload"; namespace: string } | { on: "queue"; clusterQueue?: string; namespace?: string } | { on: "node" };
+export type Need = { on: "workload"; namespace: string } | { on: "queue"; clusterQueue?: string; namespace?: string } | { on: "node" } | { on: "installation" } | { on: "cause" };
 
 type Grant = NonNullable<Identity["grants"]>[number];
 
@@ -14,6 +14,7 @@ export function refusalFor(identity: Identity | undefined, need: Need): string |
   const grants = identity.grants ?? [];
   if (grants.some((grant) => allows(grant, need))) return undefined;
   const roles = grants.map((grant) => grant.role).join(", ");
+  if (need.on === "cause") return `Needs the role admin or queue-admin; you are ${roles}.`;
   if (need.on === "queue" && need.clusterQueue !== undefined) return `Needs the role admin, or queue-admin of ${need.clusterQueue}; you are ${roles}.`;
   if (need.on !== "workload") return `Needs the role admin; you are ${roles}.`;
   const mine = grants.filter(isOfNamespaces).flatMap((grant) => grant.namespaces ?? []);
@@ -32,7 +33,8 @@ function allows(grant: Grant, need: Need): boolean {
     if (grant.role === "queue-admin") return need.clusterQueue !== undefined && (grant.clusterQueues ?? []).includes(need.clusterQueue);
     return grant.role === "namespace-admin" && need.namespace !== undefined && (grant.namespaces ?? []).includes(need.namespace);
   }
-  if (need.on === "node") return false;
+  if (need.on === "node" || need.on === "installation") return false;
+  if (need.on === "cause") return grant.role === "queue-admin";
   // A queue administrator acts on the workloads of its ClusterQueues; the server knows which these are.
   return grant.role === "queue-admin" || (isOfNamespaces(grant) && (grant.namespaces ?? []).includes(need.namespace));
 }

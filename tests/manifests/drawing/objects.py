@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from headgate.domain.kinds.acknowledgment import SEVERITIES, AcknowledgmentSpec
 from headgate.domain.kinds.admission_check import (
     AdmissionCheckSpec,
     CheckParameters,
@@ -25,6 +26,7 @@ from headgate.domain.kinds.priority_classes import DisruptionBudgetSpec, Workloa
 from headgate.domain.kinds.registry import KINDS_BY_NAME
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import TopologySpec
+from headgate.domain.kinds.webhook import WebhookSpec
 from headgate.domain.nodes.state import NodeSpec
 from tests.builders.instants import T0
 from tests.manifests.drawing.configuration import configuration_specs
@@ -147,6 +149,21 @@ _SPECS: dict[str, st.SearchStrategy[Any]] = {
     ),
     "TrainingRuntime": _runtimes(),
     "ClusterTrainingRuntime": _runtimes(),
+    "Webhook": st.builds(
+        WebhookSpec,
+        url=st.sampled_from(["https://alerts.example.org/", "http://pager:8080/a?b=c"]),
+        min_severity=st.sampled_from(SEVERITIES),
+        kinds=st.lists(NAMES, max_size=2, unique=True).map(tuple),
+        suspend=st.booleans(),
+    ),
+    "Acknowledgment": st.builds(
+        AcknowledgmentSpec,
+        cause=NAMES,
+        reason=NAMES,
+        until=st.one_of(st.none(), st.just(T0)),
+        severity=st.sampled_from(SEVERITIES),
+        count=st.one_of(st.none(), st.integers(0, 9)),
+    ),
     "ProvisioningRequestConfig": st.builds(
         ProvisioningRequestConfigSpec,
         provisioning_class_name=NAMES,

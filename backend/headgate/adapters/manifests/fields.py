@@ -357,6 +357,19 @@ def rfc3339(at: Instant) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
+def read_instant(fields: Fields, name: str) -> Instant | None:
+    """A time as Kubernetes writes it; noted if it is none."""
+    text = fields.text(name)
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+        return (found - EPOCH) // timedelta(microseconds=1)
+    except (ValueError, TypeError, OverflowError):
+        fields.note(name, "NotTimestamp")
+        return None
+
+
 _PART = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(h|ms|m|s)", re.ASCII)
 _WHOLE = re.compile(r"(?:\d{1,12}(?:\.\d{1,9})?(?:h|ms|m|s))+|0", re.ASCII)
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}

@@ -1,12 +1,11 @@
 """The status that a Workload has in Kueue, read so that the workload can be taken over with it."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from headgate.adapters.manifests.fields import EPOCH, Fields
+from headgate.adapters.manifests.fields import Fields, read_instant
 from headgate.adapters.manifests.selectors import read_tolerations
 from headgate.adapters.manifests.topology_requests import TopologyAssignmentSchema, in_domains
 from headgate.domain.field_rules import shown
@@ -44,7 +43,7 @@ def read_imported_status(root: Fields) -> ImportedStatus:
         status.warn("conditions", "ImportedConditionIgnored", condition=shown(name))
     requeue = status.child_or_empty("requeueState")
     admitted = given is not None and "Admitted" in holds
-    created_at = _instant(metadata, "creationTimestamp") or 0
+    created_at = read_instant(metadata, "creationTimestamp") or 0
     read = ImportedStatus(
         uid=metadata.text("uid"),
         created_at=created_at,
@@ -60,7 +59,7 @@ def read_imported_status(root: Fields) -> ImportedStatus:
         executed_seconds=status.integer("accumulatedPastExecutionTimeSeconds", 0)
         or status.integer("accumulatedPastExexcutionTimeSeconds", 0),
         requeues=requeue.integer("count", 0),
-        requeue_at=_instant(requeue, "requeueAt") if requeue.has("requeueAt") else None,
+        requeue_at=read_instant(requeue, "requeueAt") if requeue.has("requeueAt") else None,
     )
     if not metadata.has("uid") or not metadata.has("creationTimestamp"):
         metadata.note("", "ImportedFromNowhere")
@@ -151,17 +150,4 @@ def _update(fields: Fields) -> PodSetUpdate:
 
 
 def _transition(condition: Fields, otherwise: Instant) -> Instant:
-    return _instant(condition, "lastTransitionTime") or otherwise
-
-
-def _instant(fields: Fields, name: str) -> Instant | None:
-    """A time as Kubernetes writes it; noted if it is none."""
-    text = fields.text(name)
-    if not text:
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-        return (found - EPOCH) // timedelta(microseconds=1)
-    except (ValueError, TypeError, OverflowError):
-        fields.note(name, "NotTimestamp")
-        return None
+    return read_instant(condition, "lastTransitionTime") or otherwise

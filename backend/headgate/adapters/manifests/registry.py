@@ -28,6 +28,7 @@ from headgate.adapters.manifests.priority_classes import (
     WORKLOAD_PRIORITY_CLASS_CODEC,
 )
 from headgate.adapters.manifests.topology import RESOURCE_FLAVOR_CODEC, TOPOLOGY_CODEC
+from headgate.adapters.manifests.webhook import ACKNOWLEDGMENT_CODEC, WEBHOOK_CODEC
 from headgate.domain.field_rules import shown
 from headgate.messages.rendering import nearest
 
@@ -50,6 +51,8 @@ CODECS: tuple[Codec, ...] = (
     TRAINING_RUNTIME_CODEC,
     CLUSTER_TRAINING_RUNTIME_CODEC,
     PROVISIONING_REQUEST_CONFIG_CODEC,
+    WEBHOOK_CODEC,
+    ACKNOWLEDGMENT_CODEC,
 )
 
 CODECS_BY_NAME: dict[str, Codec] = {codec.kind.name: codec for codec in CODECS}

@@ -1,4 +1,4 @@
-"""Leases of executors, rendezvous ports and sessions into pods in Postgres.
+"""Leases of executors, rendezvous ports, sessions into pods and secrets of webhooks in Postgres.
 
 Leases are judged by its clock; sessions are few rows, unlogged, and removed with their session.
 """
@@ -294,3 +294,36 @@ class PostgresSessions:
         """Remove sessions that ended, or that both sides have left, some minutes ago."""
         with connection_of(self._pool) as connection:
             connection.execute(_SWEEP, (SESSION_SECONDS_KEPT,))
+
+
+_VALID_SECRETS = """
+    SELECT secret FROM webhook_secret
+    WHERE webhook = %s AND (expires_at IS NULL OR expires_at > clock_timestamp())
+    ORDER BY created_at DESC, id DESC
+"""
+_EXPIRE_SECRETS = """
+    UPDATE webhook_secret SET expires_at = clock_timestamp() + make_interval(secs => %s)
+    WHERE webhook = %s AND expires_at IS NULL
+"""
+_FORGET_SECRETS = "DELETE FROM webhook_secret WHERE webhook = %s AND expires_at IS NOT NULL"
+
+
+class PostgresWebhookSecrets:
+    """Fills the port `WebhookSecrets`. Secrets never stand in the log, which keeps everything."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def valid(self, webhook: str) -> list[str]:
+        """The secrets of a webhook, the newest first; none where it has none yet."""
+        with connection_of(self._pool) as connection:
+            return [row[0] for row in connection.execute(_VALID_SECRETS, (webhook,))]
+
+    def replace(self, webhook: str, secret: str, *, previous_seconds: int) -> None:
+        """Keep a new secret; the one before is valid for so long, all older ones no more."""
+        with connection_of(self._pool) as connection, connection.transaction():
+            connection.execute(_FORGET_SECRETS, (webhook,))
+            connection.execute(_EXPIRE_SECRETS, (previous_seconds, webhook))
+            connection.execute(
+                "INSERT INTO webhook_secret (webhook, secret) VALUES (%s, %s)", (webhook, secret)
+            )

@@ -38,6 +38,14 @@ def unique_key() -> str:
     return secrets.token_hex(16)
 
 
+SIGNING_KEY_BYTES = 32
+
+
+def signing_key() -> bytes:
+    """Random bytes that sign what is sent to others."""
+    return secrets.token_bytes(SIGNING_KEY_BYTES)
+
+
 COUNTER_BITS = 18
 
 

@@ -26,6 +26,14 @@ from headgate.api.parameters import (
 )
 from headgate.api.workloads.queries import loaded_workload
 from headgate.application.application_services import ApplicationServices
+from headgate.application.file_stores import (
+    LOG_STREAMS,
+    MEBIBYTE,
+    KeptRun,
+    LogChunk,
+    LogStore,
+    LogStream,
+)
 from headgate.application.pod_log_queries import (
     LogQuery,
     RunChunk,
@@ -35,14 +43,6 @@ from headgate.application.pod_log_queries import (
     lines_of,
     pod_of_rank,
     selected_runs,
-)
-from headgate.application.pod_log_store import (
-    LOG_STREAMS,
-    MEBIBYTE,
-    KeptRun,
-    LogChunk,
-    LogStore,
-    LogStream,
 )
 from headgate.application.projections.workload_pods import PodFilter, PodPlace, PodState
 from headgate.application.queries.pods import AttemptSummary, PodView, pods_of_attempt

@@ -59,7 +59,7 @@ ROLE_RIGHTS: dict[Role, dict[Verb, frozenset[str]]] = {
     },
     "queue-admin": {
         "read": READABLE,
-        "operate": frozenset({"workloads", "localqueues", "clusterqueues"}),
+        "operate": frozenset({"workloads", "localqueues", "clusterqueues", "acknowledgments"}),
     },
     "executor": {
         "read": READABLE,

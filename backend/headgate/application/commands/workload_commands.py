@@ -1,4 +1,4 @@
-"""Act on workloads, protect them, and record what is reported of them."""
+"""Act on workloads, protect them, open sessions into their pods, and record what is reported."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -16,14 +16,17 @@ from headgate.application.commands.requests import (
     DecisionContext,
     StreamCommand,
 )
+from headgate.application.executor_stores import PodSession
 from headgate.application.workload_filter import listed_cluster_queue
+from headgate.domain.executor_assignments import assignment_for, executors_of
 from headgate.domain.field_rules import raise_if_invalid
 from headgate.domain.kinds.configuration import SUBMITTING_ROLES
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import workload_stream
-from headgate.domain.rejection import Violation, violation
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, workload_stream
+from headgate.domain.rejection import IllegalNow, NotAllowed, Violation, violation
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import workload_reference
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ActivateWorkload,
@@ -47,9 +50,18 @@ from headgate.domain.workloads.commands import (
 )
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.pod_events import WorkloadSessionOpened
+from headgate.domain.workloads.pods.attempt_pods import AttemptPod
+from headgate.domain.workloads.predicates import require_exists
 from headgate.domain.workloads.priority import class_name_violations
 from headgate.domain.workloads.protection import protection_bound
-from headgate.domain.workloads.state import TENANT_AUTHORITIES, Authority, Workload, ordered_by
+from headgate.domain.workloads.state import (
+    TENANT_AUTHORITIES,
+    Authority,
+    Workload,
+    ordered_by,
+    phase_of,
+)
 from headgate.domain.workloads.submission_rules import RoleRule, protection_violations
 
 
@@ -280,3 +292,101 @@ async def report_together(
 ) -> CommandResponse:
     """The same under an idempotency key: one append, so that the answer is kept with it."""
     return await execute(services, request, [command_on_workload(*one) for one in told])
+
+
+CAPABILITY = "exec"
+
+
+class WantedPod(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod, and what is to run beside its processes."""
+
+    workload: str
+    pod_set: str
+    index: int
+    command: tuple[str, ...]
+    has_terminal: bool
+    columns: int
+    rows: int
+    terminal: str
+
+
+async def open_session(
+    services: ApplicationServices, metadata: EventMetadata, user: Identity, wanted: WantedPod
+) -> tuple[PodSession, int]:
+    """Records and begins a session of the workload's owner or an administrator.
+
+    Raises `NotAllowed`, and `IllegalNow` where the pod does not run or its executor has no
+    sessions. The content of a session is never recorded.
+    """
+    opened: list[PodSession] = []
+    session_id = services.ids.new()
+
+    def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
+        workload = require_exists(context.state)
+        authority = authority_over(user, wanted.workload, context)
+        owner = workload.owner.user if workload.owner else ""
+        if authority == "User" and owner != user.name:
+            raise NotAllowed(
+                "SessionOfOtherUser", workload=workload_reference(workload.key), user=user.name
+            )
+        executor, pod = _running_pod(context.config, workload, wanted)
+        session = PodSession(
+            id=session_id,
+            executor=executor,
+            user=user.name,
+            workload=workload.key,
+            uid=workload.uid,
+            attempt=workload.attempt,
+            pod_set=pod.pod_set,
+            index=pod.index,
+            run=pod.run,
+            command=wanted.command,
+            has_terminal=wanted.has_terminal,
+            columns=wanted.columns,
+            rows=wanted.rows,
+            terminal=wanted.terminal,
+        )
+        opened[:] = [session]
+        return (
+            WorkloadSessionOpened(
+                session=session_id,
+                attempt=session.attempt,
+                pod_set=session.pod_set,
+                index=session.index,
+                run=session.run,
+                user=user.name,
+            ),
+        )
+
+    stream = workload_stream(wanted.workload)
+    change = StreamCommand(stream=stream, decide=decide, reads_config=True)
+    (result,), position = await execute_each(services, metadata, [change])
+    if result.failure is not None:
+        raise result.failure
+    (session,) = opened
+    now = services.clock.now()
+    await services.writing.do(services.sessions.sweep)
+    if not await services.writing.do(lambda: services.sessions.open(session, now=now)):
+        raise IllegalNow("TooManySessions", name=session.executor)
+    return session, position
+
+
+def _running_pod(
+    config: ObjectSet, workload: Workload, wanted: WantedPod
+) -> tuple[str, AttemptPod]:
+    """The executor of a pod and the pod with its present run. Raises `IllegalNow`."""
+    for executor in sorted(executors_of(config, workload)):
+        found = assignment_for(config, workload, executor)
+        for pod in found.pods if found else ():
+            if (pod.pod_set, pod.index) == (wanted.pod_set, wanted.index):
+                known = config.executors.get(executor)
+                if known is None or CAPABILITY not in known.spec.capabilities:
+                    raise IllegalNow("ExecutorHasNoSessions", name=executor)
+                return executor, pod
+    raise IllegalNow(
+        "PodNotRunning",
+        workload=workload_reference(workload.key),
+        pod_set=wanted.pod_set,
+        index=wanted.index,
+        phase=phase_of(workload),
+    )

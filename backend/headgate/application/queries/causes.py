@@ -8,14 +8,23 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
 from headgate.application.ports import ReadModels
 from headgate.application.queries.attention import SEVERITY_ORDER, Attention, failed_lately
-from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
+from headgate.application.queries.views import (
+    Position,
+    Timestamp,
+    Whole,
+    timestamp,
+    timestamp_or_none,
+)
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.kinds.acknowledgment import AcknowledgmentSpec, holds
+from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.recorded_event import kind_and_key
 from headgate.domain.rounds.state import Round
@@ -27,14 +36,25 @@ from headgate.domain.workloads.state import Workload, condition
 from headgate.messages.catalogue import text_of
 
 Severity = Literal["info", "warning", "critical"]
+CauseState = Literal["Open", "Acknowledged", "Snoozed"]
 Unit = Literal["Workload", "Node", "Object"]
+
+
+class AcknowledgmentView(Whole, kw_only=True, frozen=True):
+    """The user who acknowledged a cause, when and why; with an end it is a snooze."""
+
+    by: str
+    at: Timestamp
+    reason: str = ""
+    until: Timestamp | None = None
 
 
 class Cause(Whole, kw_only=True, frozen=True):
     """Alerts with one cause. `count` is of objects, of which `items` are the first.
 
     `gpuSeconds` is what it has cost so far: the GPUs of each object times the seconds since its
-    alert began, or that a failed workload had run. `key` names the cause as long as it lasts.
+    alert began, or that a failed workload had run. `key` names the cause as long as it lasts. Of a
+    cause that is acknowledged or snoozed webhooks are told nothing until it changes.
     """
 
     key: str
@@ -47,6 +67,8 @@ class Cause(Whole, kw_only=True, frozen=True):
     since: Timestamp | None
     link: str
     items: list[Attention]
+    state: CauseState
+    acknowledgment: AcknowledgmentView | None = None
 
 
 class Causes(Whole, kw_only=True, frozen=True):
@@ -105,11 +127,37 @@ def causes_of(
         impact = _impact(cluster_state, one, now, lost)
         groups.setdefault(_key_of(cluster_state, one), []).append((one, impact))
         yield
-    causes = [_cause(key, members, others.get(key)) for key, members in groups.items()]
+    acknowledged = {
+        each.spec.cause: each for _, each in sorted(cluster_state.config.acknowledgments.items())
+    }
+    causes = [
+        _with_state(_cause(key, members, others.get(key)), acknowledged.get(key), now)
+        for key, members in groups.items()
+    ]
     return Causes(
         position=cluster_state.position,
         at=timestamp(now),
         causes=sorted(causes, key=_urgency),
+    )
+
+
+def _with_state(
+    cause: Cause, acknowledgment: Configured[AcknowledgmentSpec] | None, at: Instant
+) -> Cause:
+    if acknowledgment is None:
+        return cause
+    spec = acknowledgment.spec
+    if not holds(spec, cause.severity, cause.count, at):
+        return cause
+    return replace(
+        cause,
+        state="Acknowledged" if spec.until is None else "Snoozed",
+        acknowledgment=AcknowledgmentView(
+            by=spec.by.removeprefix("user:"),
+            at=timestamp(acknowledgment.created_at),
+            reason=spec.reason,
+            until=timestamp_or_none(spec.until),
+        ),
     )
 
 
@@ -160,17 +208,23 @@ def _cause(key: str, members: list[tuple[Attention, Impact]], others: Unlisted |
         since=timestamp(min(began)) if began else None,
         link=first.link,
         items=[one for one, _ in ordered[:MAX_ITEMS]],
+        state="Open",
     )
 
 
 def _title(key: str, first: Attention, count: int, alerts: int) -> str:
-    if alerts == 1:
+    if alerts == 1 or (first.kind not in TITLES and first.kind != "NodeNotReady"):
         return first.title
-    if first.kind == "NodeNotReady":
+    return title_of(first.kind, key, count)
+
+
+def title_of(kind: str, key: str, count: int) -> str:
+    """The title of a cause that names none of its objects, also once it has closed."""
+    if kind == "NodeNotReady":
         domain = key.partition("/")[2]
         return text_of(message("NodesNotReady", count=count, domain=domain))
-    found = TITLES.get(first.kind)
-    return text_of(found) if found else first.title
+    found = TITLES.get(kind)
+    return text_of(found) if found else kind
 
 
 def _unit(one: Attention) -> Unit:

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.executor_stores import WantedPort
+from headgate.application.file_stores import LogRun, LogStore
 from headgate.application.live_state import LiveReader
 from headgate.application.pod_log_queries import failure_lines, first_rank
-from headgate.application.pod_log_store import LogRun, LogStore
 from headgate.application.ports import ReadModels, Unavailable
 from headgate.application.projections.workload_pods import (
     LIVE_STATES,

@@ -6,11 +6,13 @@ and options of the command line win.
 
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from headgate.cli.failures import CommandFailed, ExitCode
 
+FILE_OPTIONS = ("-f", "--filename")
 MAX_SCRIPT_BYTES = 100_000
 """Linux takes at most 128 KiB as one argument of a program."""
 SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "python", "python3"})
@@ -163,3 +165,32 @@ def _seconds(name: str, value: str) -> int:
     else:
         hours, (minutes, seconds) = 0, (*numbers, 0)[:2]
     return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def with_script_options(arguments: Sequence[str]) -> list[str]:
+    """Returns the arguments of `submit` with the options of its script before those of the user.
+
+    The last of two equal options counts. What comes after the script is passed on to it.
+    """
+    words = list(arguments)
+    if "submit" not in words:
+        return words
+    first = words.index("submit") + 1
+    for place in range(first, len(words)):
+        if words[place] == "--":
+            return words
+        if words[place - 1] not in FILE_OPTIONS and _is_script(words[place]):
+            try:
+                options = read_script(Path(words[place]), []).options
+            except CommandFailed:  # the command itself says so, as a failure of its own
+                options = []
+            return [*words[:first], *options, *words[first:place], "--", *words[place:]]
+    return words
+
+
+def _is_script(word: str) -> bool:
+    try:
+        with Path(word).open("rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return False

@@ -7,11 +7,12 @@ import typer
 
 from headgate.cli.cells import (
     ACTIVE,
+    NOT_THERE,
     cells_of,
     condition_of,
     condition_status,
-    custom_columns,
     from_template,
+    text_of_value,
     values_at,
 )
 from headgate.cli.commands.why import WITHOUT_HISTORY
@@ -312,3 +313,19 @@ def _pod_row(pod: Object) -> list[str]:
         pod.get("reason") or "-",
         age_of(pod.get("startedAt")) if pod.get("startedAt") else "-",
     ]
+
+
+def custom_columns(items: list[Object], spec: str) -> tuple[list[str], list[list[str]]]:
+    """Returns headers and rows of `NAME:.metadata.name,PHASE:.status.phase`."""
+    columns = [column.partition(":") for column in spec.split(",")]
+    if any(not name or not path for name, _, path in columns):
+        raise CommandFailed(
+            f"invalid columns {spec!r}",
+            remedy="-o custom-columns=NAME:.metadata.name,PHASE:.status.phase",
+            code=ExitCode.USAGE,
+        )
+    rows = [
+        [",".join(map(text_of_value, values_at(item, path))) or NOT_THERE for _, _, path in columns]
+        for item in items
+    ]
+    return [name for name, _, _ in columns], rows

@@ -1,4 +1,7 @@
-"""`stuck`, `bulk` and `batch`: stuck workloads, and one action on many workloads."""
+"""What needs attention: alerts and their causes, webhooks, stuck workloads, and bulk actions.
+
+`alerts`, `attention`, `acknowledge`, `reopen`, `webhook`, `stuck`, `bulk` and `batch`.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -37,7 +40,7 @@ from headgate.cli.output import (
     show_rows,
     show_value,
 )
-from headgate.cli.units import age_of, counted, timestamp_before, until
+from headgate.cli.units import age_of, counted, timestamp_after, timestamp_before, until
 
 Object = dict[str, Any]
 
@@ -48,6 +51,10 @@ Phases = Annotated[list[str], option("PHASE", "Filter by phase", "--phase")]
 NamePart = Annotated[str, option("TEXT", "Filter by part of the name", "--name")]
 Since = Annotated[str, option("DURATION|TIME", "Filter by time stuck, e.g. 3d, 2h")]
 NamespaceFilter = Annotated[str, option("NAME", "Filter by namespace", "--namespace", "-n")]
+CauseKeys = Annotated[list[str], argument("CAUSE", "Keys of causes (see headgate attention)")]
+WebhookName = Annotated[str, argument("NAME", "Webhook")]
+CAUSE_HEADERS = ["severity", "cause", "count", "gpu-h", "since", "state", "by", "until", "title"]
+DELIVERY_HEADERS = ["age", "change", "cause", "state", "tries", "status", "retry", "failure"]
 ALERT_HEADERS = ["severity", "alert", "title", "detail"]
 HEADERS = ["workload", "phase", "cause", "requeues", "next retry", "since", "action", "reason"]
 
@@ -58,6 +65,86 @@ def alerts(ctx: typer.Context, *, output: Output = Format.TABLE) -> None:
         found = client.read("/v1/overview")["attention"]
     rows = [[each["severity"], each["kind"], each["title"], each["detail"]] for each in found]
     show_answer({"items": found}, ALERT_HEADERS, rows, output)
+
+
+def attention(ctx: typer.Context, *, output: Output = Format.TABLE) -> None:
+    """List causes of alerts with impact and acknowledgment."""
+    with client_of(ctx) as client:
+        found = client.read("/v1/attention")["causes"]
+    show_answer({"items": found}, CAUSE_HEADERS, [_cause_row(each) for each in found], output)
+
+
+def _cause_row(cause: Object) -> list[str]:
+    held = cause.get("acknowledgment") or {}
+    return [
+        cause["severity"],
+        cause["key"],
+        str(cause["count"]),
+        f"{cause['gpuSeconds'] / 3600:.1f}" if cause["gpuSeconds"] else "-",
+        age_of(cause["since"]),
+        cause["state"].lower(),
+        held.get("by") or "-",
+        until(held.get("until")),
+        cause["title"],
+    ]
+
+
+def acknowledge(
+    ctx: typer.Context, *, causes: CauseKeys, reason: Reason = "", expires_in: ExpiresIn = ""
+) -> None:
+    """Acknowledge causes, or snooze them (with --for)."""
+    body: Object = {"causes": causes, "reason": reason}
+    if expires_in:
+        body["until"] = timestamp_after(expires_in)
+    _change_causes(ctx, "acknowledge", body, "snoozed" if expires_in else "acknowledged")
+
+
+def reopen(ctx: typer.Context, *, causes: CauseKeys, reason: Reason = "") -> None:
+    """End acknowledgments and snoozes of causes."""
+    _change_causes(ctx, "reopen", {"causes": causes, "reason": reason}, "reopened")
+
+
+def _change_causes(ctx: typer.Context, verb: str, body: Object, done: str) -> None:
+    with client_of(ctx) as client:
+        found = client.act(f"/v1/attention/{verb}", body)
+    for key in body["causes"]:
+        show(f"{key} {done if key in found['causes'] else 'unchanged'}")
+
+
+def webhook_secret(ctx: typer.Context, *, name: WebhookName) -> None:
+    """Make a new secret of a webhook (shown once)."""
+    with client_of(ctx) as client:
+        show(client.act(f"/v1/webhooks/{name}/secret")["secret"])
+    say("Give it to the receiver; it is not shown again")
+
+
+def send_test(ctx: typer.Context, *, name: WebhookName) -> None:
+    """Send a test notification to a webhook."""
+    with client_of(ctx) as client:
+        found = client.act(f"/v1/webhooks/{name}/test")
+    show(f"{found['id']} queued (see headgate webhook deliveries {name})")
+
+
+def webhook_deliveries(
+    ctx: typer.Context, *, name: WebhookName, output: Output = Format.TABLE
+) -> None:
+    """List notifications of a webhook and their deliveries."""
+    with client_of(ctx) as client:
+        found = client.read(f"/v1/webhooks/{name}/deliveries")
+    rows = [
+        [
+            age_of(each["queuedAt"]),
+            each["change"].lower(),
+            each.get("cause") or "-",
+            each["state"].lower(),
+            str(each["deliveries"]),
+            str(each.get("statusCode") or "-"),
+            until(each.get("retryAt")),
+            each.get("failure") or "-",
+        ]
+        for each in found["items"]
+    ]
+    show_answer(found, DELIVERY_HEADERS, rows, output)
 
 
 def stuck(

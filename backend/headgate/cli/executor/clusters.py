@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from headgate.adapters.system.clocks_and_randomness import pause
-from headgate.adapters.system.start_checks import raise_descriptor_limit
+from headgate.adapters.system.process_start import raise_descriptor_limit
 from headgate.cli.commands.agent import accounts_text
 from headgate.cli.commands.submit import pairs
 from headgate.cli.executor.command import stop_signal

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from headgate.adapters.system.start_checks import StartRefused
+from headgate.adapters.system.process_start import StartRefused
 from headgate.application.failures import MigrationRefused
 from headgate.application.ports import Unavailable
 from headgate.bootstrap import migrate as run_migrations

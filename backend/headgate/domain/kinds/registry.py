@@ -6,6 +6,7 @@ the manifests and the command line derive what they know of kinds from it.
 
 from typing import Any
 
+from headgate.domain.kinds.acknowledgment import ACKNOWLEDGMENT
 from headgate.domain.kinds.admission_check import ADMISSION_CHECK, PROVISIONING_REQUEST_CONFIG
 from headgate.domain.kinds.cluster_queue import CLUSTER_QUEUE, COHORT
 from headgate.domain.kinds.configuration import CONFIGURATION
@@ -21,6 +22,7 @@ from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.kinds.priority_classes import DISRUPTION_BUDGET, WORKLOAD_PRIORITY_CLASS
 from headgate.domain.kinds.resource_flavor import RESOURCE_FLAVOR
 from headgate.domain.kinds.topology import TOPOLOGY
+from headgate.domain.kinds.webhook import WEBHOOK
 from headgate.domain.nodes.decide import NODE
 
 KINDS: tuple[Kind[Any], ...] = (
@@ -42,6 +44,8 @@ KINDS: tuple[Kind[Any], ...] = (
     TRAINING_RUNTIME,
     CLUSTER_TRAINING_RUNTIME,
     PROVISIONING_REQUEST_CONFIG,
+    WEBHOOK,
+    ACKNOWLEDGMENT,
 )
 
 JOB_KINDS = (

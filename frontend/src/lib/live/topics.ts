@@ -3,6 +3,7 @@
 /** The topics of everything the interface reads. */
 export const TOPICS = [
   "alerts",
+  "webhooks",
   "capacity",
   "overview",
   "queues",
@@ -51,6 +52,8 @@ const OF_OBJECTS: Record<string, Topic[]> = {
   topology: ["topology", "objects"],
   resource_flavor: ["topology", "queues", "objects"],
   executor: ["topology", "overview", "objects"],
+  webhook: ["webhooks", "objects"],
+  acknowledgment: ["alerts"],
   round: ["preemptions", "overview", "pending", "workloads"],
   prediction: ["predictions", "alerts"],
 };

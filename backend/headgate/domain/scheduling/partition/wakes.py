@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.kinds.acknowledgment import ACKNOWLEDGMENT
 from headgate.domain.kinds.executor import (
     ExecutorClaimed,
     ExecutorLost,
@@ -11,6 +12,7 @@ from headgate.domain.kinds.executor import (
     OrphansReported,
 )
 from headgate.domain.kinds.job_templates import CronJobScheduled
+from headgate.domain.kinds.webhook import WEBHOOK
 from headgate.domain.nodes.state import NodeLeaseRenewed
 from headgate.domain.recorded_event import DomainEvent, kind_and_key
 from headgate.domain.rounds.state import Round, RoundCommitted
@@ -63,7 +65,7 @@ GUARD_EVENTS = (
 After an import no other workload must be either: the capacity is taken.
 """
 
-EVENTS_WITHOUT_WORK = (
+EVENTS_WITHOUT_WORK: tuple[type[DomainEvent], ...] = (
     NodeLeaseRenewed,
     ExecutorClaimed,
     ExecutorLost,
@@ -73,6 +75,8 @@ EVENTS_WITHOUT_WORK = (
     CronJobScheduled,
     PredictionRecorded,
     PredictionChecked,
+    *WEBHOOK.events,
+    *ACKNOWLEDGMENT.events,
 )
 """Events after which no workload stands otherwise; nodes of a lost executor have their own."""
 

@@ -37,7 +37,6 @@ from headgate.executor.substrates.agent.isolation import (
     own_cgroups,
     prepare_cgroups,
 )
-from headgate.executor.substrates.agent.output import read_output
 from headgate.executor.substrates.agent.pod_content import (
     Fetch,
     FetchedUploads,
@@ -51,6 +50,7 @@ from headgate.executor.substrates.agent.pod_directory import (
     host_variables,
     own_mounts,
     prepare_pod,
+    read_output,
     read_progress,
     root_of,
     with_end,

@@ -23,7 +23,7 @@ from headgate.executor.substrate import FinishReason
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.isolation import PodCgroups, set_subreaper
 from headgate.executor.substrates.agent.mounts import enter_mounts
-from headgate.executor.substrates.agent.output import STREAMS, OutputWriter
+from headgate.executor.substrates.agent.pod_directory import STREAMS, OutputWriter
 from headgate.executor.substrates.agent.run_directory import (
     Account,
     Exit,

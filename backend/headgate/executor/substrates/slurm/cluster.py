@@ -30,10 +30,10 @@ from headgate.executor.substrate import (
     SubstrateSession,
 )
 from headgate.executor.substrates.agent import run_directory as files
-from headgate.executor.substrates.agent.output import read_output
 from headgate.executor.substrates.agent.pod_directory import (
     host_variables,
     prepare_pod,
+    read_output,
     read_progress,
     with_progress,
     write_order,

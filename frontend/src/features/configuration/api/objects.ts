@@ -25,6 +25,7 @@ export const KINDS = {
   TrainingRuntime: "/v1/trainingruntimes",
   ClusterTrainingRuntime: "/v1/clustertrainingruntimes",
   ProvisioningRequestConfig: "/v1/provisioningrequestconfigs",
+  Webhook: "/v1/webhooks",
   Configuration: "/v1/configurations",
 } as const;
 export type Kind = keyof typeof KINDS;

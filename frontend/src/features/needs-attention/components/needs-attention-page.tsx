@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
+import { Choices } from "@/components/ui/choices";
 import { Card, Page } from "@/components/ui/layout";
 import { Empty, PartialNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
@@ -19,9 +20,27 @@ import { StuckWorkloadPanel } from "./stuck-workload-panel";
 import { StuckWorkloadTable } from "./stuck-workload-table";
 import { type AskedBatch, BulkActionBar } from "./bulk-action-bar";
 import { StuckFilterBar } from "./stuck-filters";
+import { WebhooksView } from "./webhooks-view";
 import styles from "./needs-attention.module.css";
 
 export function NeedsAttentionPage() {
+  const url = useUrl();
+  return (
+    <Page title="Needs attention" lead="Alerts, and inactive, retrying and held workloads with the recommended action.">
+      <Choices
+        label="Views"
+        value={url.get("view") === "webhooks" ? "webhooks" : "alerts"}
+        onChange={(view) => url.change({ view: view === "webhooks" ? view : "", webhook: "" }, "replace")}
+        choices={[
+          { key: "alerts", label: "Alerts", content: <Alerts /> },
+          { key: "webhooks", label: "Webhooks", content: <WebhooksView /> },
+        ]}
+      />
+    </Page>
+  );
+}
+
+function Alerts() {
   const url = useUrl();
   const filters = filtersIn(url);
   const [selection, setSelection] = useState<Record<string, true>>({});
@@ -30,7 +49,7 @@ export function NeedsAttentionPage() {
   const causes = useQuery(causesQuery);
   const narrowed = FILTER_NAMES.some((name) => filters[name] !== "");
   return (
-    <Page title="Needs attention" lead="Alerts, and inactive, retrying and held workloads with the recommended action.">
+    <div className={styles.view}>
       <View query={causes} rows={3}>
         {({ causes: found }) => (
           <Card title="Alerts" aside={found.length > 0 ? `${found.length} ${found.length === 1 ? "cause" : "causes"}` : undefined}>
@@ -61,7 +80,7 @@ export function NeedsAttentionPage() {
       {url.get("panel") !== "" && (
         <StuckWorkloadPanel key={url.get("panel")} workloadKey={url.get("panel")} onClose={() => url.change({ panel: "" }, "replace")} />
       )}
-    </Page>
+    </div>
   );
 }
 

@@ -13,7 +13,7 @@ import styles from "./overview-page.module.css";
 const SHOWN = 6;
 
 export function CauseSummary({ query }: { query: UseQueryResult<Causes> }) {
-  const grave = (query.data?.causes ?? []).filter(({ severity }) => severity !== "info");
+  const grave = (query.data?.causes ?? []).filter(({ severity, state }) => severity !== "info" && state === "Open");
   const objects = grave.reduce((sum, { count }) => sum + count, 0);
   return (
     <section className={styles.pane} aria-label="Needs attention">

@@ -1269,6 +1269,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Webhooks */
+        get: operations["listWebhooks"];
+        put?: never;
+        /** Create a Webhook */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a Webhook */
+        get: operations["getWebhook"];
+        /** Replace a Webhook */
+        put: operations["replaceWebhook"];
+        post?: never;
+        /** Delete a Webhook; one in use goes when nothing uses it any more */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/acknowledgments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Acknowledgments */
+        get: operations["listAcknowledgments"];
+        put?: never;
+        /** Create a Acknowledgment */
+        post: operations["createAcknowledgment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/acknowledgments/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a Acknowledgment */
+        get: operations["getAcknowledgment"];
+        /** Replace a Acknowledgment */
+        put: operations["replaceAcknowledgment"];
+        post?: never;
+        /** Delete a Acknowledgment; one in use goes when nothing uses it any more */
+        delete: operations["deleteAcknowledgment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/localqueues": {
         parameters: {
             query?: never;
@@ -2196,6 +2270,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/attention/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge or snooze causes: webhooks are told no more until they change
+         * @description A cause changes by a higher severity, more objects, or its end.
+         */
+        post: operations["acknowledgeCauses"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/attention/reopen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End acknowledgments and snoozes of causes
+         * @description Webhooks are told of their next change; causes that are open stay so.
+         */
+        post: operations["reopenCauses"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{name}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the notifications of a webhook, and what became of each
+         * @description All that are waiting, and the last fifty that have ended.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{name}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make the secret of a webhook; it is shown this once
+         * @description Notifications are signed with the one before, too, for a day.
+         */
+        post: operations["replaceWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test notification to a webhook
+         * @description Its delivery is listed as that of any other notification.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/lint": {
         parameters: {
             query?: never;
@@ -2985,6 +3159,78 @@ export interface components {
              */
             expiresAt: string;
         };
+        /** AcknowledgeRequest */
+        AcknowledgeRequest: {
+            causes: string[];
+            /** @default  */
+            reason?: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            until?: string | null;
+        };
+        /** AcknowledgmentList */
+        AcknowledgmentList: {
+            apiVersion: string;
+            /** @constant */
+            kind: "AcknowledgmentList";
+            metadata: components["schemas"]["ListMeta"];
+            items: components["schemas"]["AcknowledgmentObject"][];
+        };
+        /** AcknowledgmentObject */
+        AcknowledgmentObject: {
+            apiVersion: string;
+            /** @constant */
+            kind: "Acknowledgment";
+            metadata: components["schemas"]["ObjectMeta"];
+            spec: components["schemas"]["AcknowledgmentSpec"];
+            status?: components["schemas"]["AcknowledgmentStatus"] | null;
+        };
+        /** AcknowledgmentSpec */
+        AcknowledgmentSpec: {
+            /** @description Key of the cause, as `/v1/attention` lists it. */
+            cause: string;
+            /**
+             * @description Why nothing further is told.
+             * @default
+             */
+            reason?: string;
+            /** @description End of a snooze; an acknowledgment without one holds until the cause changes. */
+            until?: string | null;
+            /**
+             * @description Severity above which the cause has changed.
+             * @default critical
+             * @enum {string}
+             */
+            severity?: "info" | "warning" | "critical";
+            /** @description Number of objects above which the cause has changed; none is no limit. */
+            count?: number | null;
+        };
+        /** AcknowledgmentStatus */
+        AcknowledgmentStatus: {
+            /**
+             * @description User who acknowledged the cause.
+             * @default
+             */
+            by?: string;
+        };
+        /** AcknowledgmentView */
+        AcknowledgmentView: {
+            by: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            /** @default  */
+            reason?: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            until?: string | null;
+        };
         /** Action */
         Action: {
             /**
@@ -3515,6 +3761,9 @@ export interface components {
             since: string | null;
             link: string;
             items: components["schemas"]["Attention"][];
+            /** @enum {string} */
+            state: "Open" | "Acknowledged" | "Snoozed";
+            acknowledgment?: components["schemas"]["AcknowledgmentView"] | null;
         };
         /** Causes */
         Causes: {
@@ -3529,6 +3778,15 @@ export interface components {
              */
             at: string;
             causes: components["schemas"]["Cause"][];
+        };
+        /** CausesChanged */
+        CausesChanged: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            causes: string[];
         };
         /** ChainLink */
         ChainLink: {
@@ -3971,6 +4229,46 @@ export interface components {
             decision: "Kill" | "Keep";
             /** @default  */
             reason?: string;
+        };
+        /** DeliveryList */
+        DeliveryList: {
+            items: components["schemas"]["DeliveryView"][];
+            hasSecret: boolean;
+        };
+        /** DeliveryView */
+        DeliveryView: {
+            id: string;
+            /** @enum {string} */
+            change: "Opened" | "Changed" | "Resolved" | "Test";
+            /** @default  */
+            cause?: string;
+            title: string;
+            /** @enum {string} */
+            severity: "info" | "warning" | "critical";
+            count: number;
+            /** @enum {string} */
+            state: "Waiting" | "Sending" | "Retrying" | "Delivered" | "Failed";
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            queuedAt: string;
+            deliveries: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            endedAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            retryAt?: string | null;
+            statusCode?: number | null;
+            /** @default  */
+            failure?: string;
+            /** @default 0 */
+            milliseconds?: number;
         };
         /** DepartureView */
         DepartureView: {
@@ -5124,6 +5422,10 @@ export interface components {
             groups?: string[];
             name: string;
         };
+        /** NewSecret */
+        NewSecret: {
+            secret: string;
+        };
         /** NewToken */
         NewToken: {
             name: string;
@@ -6243,6 +6545,12 @@ export interface components {
             host: string;
             port: number;
         };
+        /** ReopenRequest */
+        ReopenRequest: {
+            causes: string[];
+            /** @default  */
+            reason?: string;
+        };
         /** Report */
         Report: {
             /** @example team-a/train-7 */
@@ -6916,6 +7224,15 @@ export interface components {
             value: string;
             effect: string;
         };
+        /** TestQueued */
+        TestQueued: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            id: string;
+        };
         /** Timeline */
         Timeline: {
             /**
@@ -7360,6 +7677,60 @@ export interface components {
              */
             position: number;
             items: components["schemas"]["WantedSession"][];
+        };
+        /** WebhookList */
+        WebhookList: {
+            apiVersion: string;
+            /** @constant */
+            kind: "WebhookList";
+            metadata: components["schemas"]["ListMeta"];
+            items: components["schemas"]["WebhookObject"][];
+        };
+        /** WebhookObject */
+        WebhookObject: {
+            apiVersion: string;
+            /** @constant */
+            kind: "Webhook";
+            metadata: components["schemas"]["ObjectMeta"];
+            spec: components["schemas"]["WebhookSpec"];
+            status?: components["schemas"]["WebhookStatus"] | null;
+        };
+        /** WebhookSpec */
+        WebhookSpec: {
+            /** @description Address that notifications are posted to; every reader of the configuration sees it. */
+            url: string;
+            /**
+             * @description Mildest causes that are told: `info`, `warning` or `critical`.
+             * @default warning
+             * @enum {string}
+             */
+            minSeverity?: "info" | "warning" | "critical";
+            /** @description Kinds of causes that are told; all where empty. */
+            kinds?: string[];
+            /**
+             * @description Whether nothing is told and sent.
+             * @default false
+             */
+            suspend?: boolean;
+        };
+        /** WebhookStatus */
+        WebhookStatus: {
+            /**
+             * @description Causes that the receiver was told of and that are not resolved.
+             * @default 0
+             */
+            openCauses?: number;
+            /**
+             * @description Notifications that are still to be delivered.
+             * @default 0
+             */
+            waiting?: number;
+            /** @description End of the last delivery. */
+            lastDeliveryTime?: string | null;
+            /** @description Whether the receiver confirmed it. */
+            isDelivered?: boolean | null;
+            /** @description Why it did not. */
+            failure?: string | null;
         };
         /** WorkloadGroup */
         WorkloadGroup: {
@@ -14015,6 +14386,488 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of Webhooks. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookObject"];
+                "application/yaml": components["schemas"]["WebhookObject"];
+            };
+        };
+        responses: {
+            /** @description A Webhook, which is told by signed notifications when causes open, change and close. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: {
+                /** @description The ETag one has already */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A Webhook, which is told by signed notifications when causes open, change and close. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceWebhook: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookObject"];
+                "application/yaml": components["schemas"]["WebhookObject"];
+            };
+        };
+        responses: {
+            /** @description A Webhook, which is told by signed notifications when causes open, change and close. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A Webhook, which is told by signed notifications when causes open, change and close. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listAcknowledgments: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of Acknowledgments. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcknowledgmentList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createAcknowledgment: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgmentObject"];
+                "application/yaml": components["schemas"]["AcknowledgmentObject"];
+            };
+        };
+        responses: {
+            /** @description An Acknowledgment of a cause, of which nothing is told until it changes; with an end it is a snooze. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcknowledgmentObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    getAcknowledgment: {
+        parameters: {
+            query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: {
+                /** @description The ETag one has already */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An Acknowledgment of a cause, of which nothing is told until it changes; with an end it is a snooze. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcknowledgmentObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceAcknowledgment: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgmentObject"];
+                "application/yaml": components["schemas"]["AcknowledgmentObject"];
+            };
+        };
+        responses: {
+            /** @description An Acknowledgment of a cause, of which nothing is told until it changes; with an end it is a snooze. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcknowledgmentObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    deleteAcknowledgment: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An Acknowledgment of a cause, of which nothing is told until it changes; with an end it is a snooze. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcknowledgmentObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     listAllLocalQueues: {
         parameters: {
             query?: {
@@ -16344,6 +17197,206 @@ export interface operations {
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    acknowledgeCauses: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgeRequest"];
+            };
+        };
+        responses: {
+            /** @description The causes of which the state has changed, by their keys. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CausesChanged"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    reopenCauses: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReopenRequest"];
+            };
+        };
+        responses: {
+            /** @description The causes of which the state has changed, by their keys. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CausesChanged"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: never;
+            path: {
+                /** @description The webhook's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notifications of a webhook, the newest first; the event log has all of them. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The webhook's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret that notifications are signed with from now on; it is shown this once. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewSecret"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The webhook's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notification that is sent as a test. */
+            202: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestQueued"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
