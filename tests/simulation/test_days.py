@@ -215,6 +215,7 @@ SHOWN_LATE = (
     "versions of streams are not compared",
     "events are taken for seen before they come",
     "plans are taken for partitions that are no more",
+    "the configuration is not compared",
 )
 """Shown by the fourth day or later."""
 
