@@ -1,6 +1,6 @@
 // One slider and one field for each quota of a resource, and their sum beside what hosts offer.
 import { useQuery } from "@tanstack/react-query";
-import type { KeyboardEvent } from "react";
+import { type KeyboardEvent, useState } from "react";
 
 import { Card } from "@/components/ui/layout";
 import { RouterLink } from "@/components/ui/router-link";
@@ -64,6 +64,8 @@ interface QuotaProps {
 function Quota({ line, edits, maximum, onChange }: QuotaProps) {
   const { nominal, borrowing } = triedOf(line, edits);
   const shift = nominal - line.nominal;
+  // What is typed may be empty for a moment; the quota stays until there is a number.
+  const [isEmpty, setIsEmpty] = useState(false);
   const set = (value: number) => onChange(withEdit(edits, line, { nominal: Math.min(Math.max(0, value), 1e12) }));
   const onKeyDown = (event: KeyboardEvent) => {
     const step = ARROWS[event.key];
@@ -90,7 +92,13 @@ function Quota({ line, edits, maximum, onChange }: QuotaProps) {
         onChange={(event) => set(Number(event.target.value))}
         onKeyDown={onKeyDown}
       />
-      <input type="number" className={styles.amount} aria-label={`Nominal quota of ${name}, number`} min={0} step={1} value={nominal} onChange={(event) => event.target.value !== "" && set(Number(event.target.value))} />
+      <input type="number" className={styles.amount} aria-label={`Nominal quota of ${name}, number`} min={0} step={1} value={isEmpty ? "" : nominal}
+        onBlur={() => setIsEmpty(false)}
+        onChange={(event) => {
+          setIsEmpty(event.target.value === "");
+          if (event.target.value !== "") set(Number(event.target.value));
+        }}
+      />
       <span className={styles.shift}>
         {shift === 0 ? "" : `${shift > 0 ? "+" : "−"}${amount(Math.abs(shift))}`}
       </span>
