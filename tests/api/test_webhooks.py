@@ -12,7 +12,12 @@ from litestar import Litestar
 from litestar.testing import TestClient
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from headgate.application.alerts import CHANGED_SECONDS, RESOLVED_SECONDS, AlertWatch
+from headgate.application.alerts import (
+    CHANGED_SECONDS,
+    OPENED_SECONDS,
+    RESOLVED_SECONDS,
+    AlertWatch,
+)
 from headgate.application.commands.execute import catch_up
 from headgate.bootstrap import Platform
 from headgate.settings import Settings
@@ -90,12 +95,14 @@ def pager(admin: Api, receiver: Receiver, request: pytest.FixtureRequest) -> Ite
 
 @pytest.fixture
 def look(client: TestClient[Litestar], platform: Platform) -> Callable[[float], None]:
-    """Look so many seconds from now; one watch for the test, as of one process."""
+    """Look twice so many seconds from now; one watch for the test, as of one process."""
     watch = AlertWatch(client.app.state.services)
 
     def look_at(seconds: float) -> None:
         client.blocking_portal.call(catch_up, client.app.state.services)
-        client.blocking_portal.call(watch.look, platform.event_log.now() + int(seconds * SECOND))
+        at = platform.event_log.now() + int(seconds * SECOND)
+        client.blocking_portal.call(watch.look, at)
+        client.blocking_portal.call(watch.look, at + OPENED_SECONDS * SECOND)
 
     return look_at
 

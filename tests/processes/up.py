@@ -54,7 +54,8 @@ class Up:
                     "--no-agent",
                     *arguments,
                 ],
-                env=environment(),
+                # Receivers of webhooks in tests are programs of this machine.
+                env={**environment(), "HEADGATE_WEBHOOK_NETWORKS": "127.0.0.0/8"},
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )

@@ -51,6 +51,8 @@ from headgate.domain.values.message import message
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 CAUSES_SECONDS = 5
+OPENED_SECONDS = 5
+"""So long after it was first seen a cause is told, with all that belongs to it by then."""
 RESOLVED_SECONDS = 15
 """A cause that is away for less has not closed."""
 CHANGED_SECONDS = 300
@@ -96,6 +98,7 @@ class AlertWatch:
     """Looks at all causes, queues notifications, and makes the deliveries that are due."""
 
     services: ApplicationServices
+    _seen_since: dict[str, Instant] = field(default_factory=dict)
     _absent_since: dict[str, Instant] = field(default_factory=dict)
     _looked_at: Instant = 0
     _under_way: dict[str, asyncio.Task[None]] = field(default_factory=dict)
@@ -128,6 +131,7 @@ class AlertWatch:
         found = {cause.key: cause for cause in (await causes(self.services, None)).causes}
         followed = {key for each in config.webhooks.values() for key in each.spec.notified}
         followed |= {each.spec.cause for each in config.acknowledgments.values()}
+        self._seen_since = {key: self._seen_since.get(key, at) for key in found}
         self._absent_since = {
             key: self._absent_since.get(key, at) for key in followed if key not in found
         }
@@ -145,7 +149,12 @@ class AlertWatch:
             elif spec.cause in found or spec.cause in closed:
                 commands.append(object_deletion(f"acknowledgment/{acknowledgment.name}"))
                 ended.add(spec.cause)
-        news = _News(found, held, closed, ended - held, at)
+        settled = {
+            key: cause
+            for key, cause in found.items()
+            if at - self._seen_since[key] >= OPENED_SECONDS * MICROSECONDS_PER_SECOND
+        }
+        news = _News(settled, held, closed, ended - held, at)
         for name, webhook in sorted(config.webhooks.items()):
             if wanted := tuple(news.of(webhook.spec, self.services)):
                 queue = QueueNotifications(notifications=wanted)

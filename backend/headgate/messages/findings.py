@@ -52,6 +52,10 @@ TEXTS: Mapping[str, Text] = {
     "StarvingWorkloads": Text("Starving workloads"),
     "PreemptionLoops": Text("Preemption loops"),
     "SkippedStreams": Text("Streams that scheduling skips"),
+    "NodeIsSilent": Text(
+        "Silent: no heartbeat within its lease of {lease:duration}. Its pods may be rescheduled."
+    ),
+    "NodeExecutorIsLost": Text("Its executor {executor} is lost. Its pods may be rescheduled."),
     "NodeUnschedulable": Text("Unschedulable; its pods may be rescheduled."),
     "NoExecutorConnected": Text("No executor is connected for flavor {flavor}"),
     "ExecutorsNotConnected": Text(

@@ -9,6 +9,7 @@ from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.cooperative import Cooperative, at_once, each
 from headgate.application.queries.detectors import blocked_heads
 from headgate.application.queries.lint_warnings import warnings_in
+from headgate.application.queries.topology_fits import link_of_host, why_not_ready
 from headgate.application.queries.views import MessageView, Whole, message_view
 from headgate.application.readiness import Readiness
 from headgate.domain.cluster_state import ClusterState
@@ -49,8 +50,7 @@ class Attention(Whole, kw_only=True, frozen=True):
 LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300
 REWIND_SHOWN_SECONDS = 86_400
-FAILURE_SHOWN_SECONDS = 86_400
-"""A failed workload is told of for a day."""
+FAILURE_SHOWN_SECONDS = 86_400  # a failed workload is told of for a day
 MAX_PER_KIND = 10
 SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
 
@@ -229,8 +229,8 @@ def _nodes(cluster_state: ClusterState) -> Iterator[Attention]:
                 "NodeNotReady",
                 "warning",
                 message("NodeNotReady", node=name),
-                message("NodeUnschedulable"),
-                link="/topology",
+                why_not_ready(node.spec),
+                link=link_of_host(cluster_state, name),
                 stream=f"node/{name}",
             )
 

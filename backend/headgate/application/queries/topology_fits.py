@@ -17,9 +17,12 @@ from headgate.application.queries.topology_map import (
 from headgate.application.queries.views import timestamp, view_from
 from headgate.application.time_travel import SampledPeriod, sample_instants
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import NotFound
 from headgate.domain.topology_fits import BlockingHolder, largest_fits, near_fits
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.values.message import Message, message
 from headgate.domain.values.quantities import Requests
 
 
@@ -134,3 +137,22 @@ def _looks(
             at=timestamp(moment.at),
             fits=fits_of(cluster_state, name, requests),
         )
+
+
+def why_not_ready(spec: NodeSpec) -> Message:
+    """Whether the node was silent, its executor was lost, or it was reported so."""
+    if spec.is_executor_lost:
+        return message("NodeExecutorIsLost", executor=spec.executor)
+    silent = (spec.not_ready_since or 0) - (spec.heard_at or 0)
+    if spec.heard_at and 0 < spec.lease_seconds * MICROSECONDS_PER_SECOND <= silent:
+        return message("NodeIsSilent", lease=spec.lease_seconds)
+    return message("NodeUnschedulable")
+
+
+def link_of_host(cluster_state: ClusterState, node: str) -> str:
+    """Where the page shows a host: in the first topology that it belongs to."""
+    labels = cluster_state.config.nodes[node].labels
+    for name, topology in sorted(cluster_state.config.topologies.items()):
+        if all(level in labels for level in topology.spec.levels):
+            return f"/topology?topology={name}&host={node}"
+    return "/topology"

@@ -32,6 +32,7 @@ export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose
       <div className={styles.row}>
         <HostState host={host} />
         <span className={styles.soft}>{domain.path.join(" / ")}</span>
+        <RouterLink to={`/events?stream=${encodeURIComponent(`node/${host.name}`)}`}>Events of this host</RouterLink>
       </div>
       {host.cordoned && <WhoClosedIt name={host.name} />}
       <HostActions host={host} />
@@ -73,7 +74,7 @@ function WhoClosedIt({ name }: { name: string }) {
   return (
     <p className={styles.soft}>
       {typeWords(fact.type)} <Timestamp at={fact.at} /> by {fact.actor.replace(/^user:/, "")}
-      {fact.reason && <>: {fact.reason}</>} (<RouterLink to={`/events?stream=${encodeURIComponent(fact.stream)}`}>Events of this host</RouterLink>)
+      {fact.reason && <>: {fact.reason}</>}
     </p>
   );
 }
