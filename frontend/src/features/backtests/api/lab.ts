@@ -16,7 +16,7 @@ export function clusterQueuesQuery() {
     queryKey: ["objects", "lab"],
     queryFn: async ({ signal }) => {
       const found = await contentOf(api.GET("/v1/clusterqueues", { params: { query: { limit: MAX_QUEUES } }, signal }));
-      return { queues: found.items as unknown as QueueManifest[], position: Number(found.metadata.resourceVersion ?? 0) };
+      return { queues: found.items as unknown as QueueManifest[], position: Number(found.metadata.resourceVersion) };
     },
   });
 }
