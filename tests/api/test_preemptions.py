@@ -189,7 +189,9 @@ def test_a_budget_says_how_many_may_be_taken(
     submitted("watched", "watched")
     changed = admin.put("/v1/namespaces/team-a/disruptionbudgets/serve", everyone, If_Match='"1"')
     assert changed.status_code == 200, changed.text
-    status = admin.get("/v1/namespaces/team-a/disruptionbudgets/serve").json()["status"]
+    reached = int(changed.headers["X-Log-Position"])
+    path = "/v1/namespaces/team-a/disruptionbudgets/serve"
+    status = admin.caught_up(path, reached).json()["status"]
     assert status["expected"] >= 1
     assert status["allowed"] <= 1
 

@@ -151,7 +151,10 @@ def back_up(url: str, named: tuple[str, ...]) -> Restore:
             connection.execute("SET session_replication_role = replica")
             connection.execute(f"TRUNCATE {', '.join(tables)}")
             for table in tables:
-                connection.execute(f"INSERT INTO public.{table} SELECT * FROM {copies}.{table}")
+                connection.execute(
+                    f"INSERT INTO public.{table} OVERRIDING SYSTEM VALUE"
+                    f" SELECT * FROM {copies}.{table}"
+                )
 
     return restore
 

@@ -30,6 +30,8 @@ ANSWER_SECONDS = 15.0
 """From the first look at the name to the status of the answer; its body is not read."""
 METADATA_ADDRESSES = frozenset(map(ipaddress.ip_address, ("168.63.129.16", "fd00:ec2::254")))
 """Addresses of clouds for what only their hosts may read; all others of them are link-local."""
+PROTOCOL_ADDRESSES = ipaddress.ip_network("192.0.0.0/24")
+"""Assigned to protocols (RFC 6890); older releases of Python count most of them as global."""
 TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 """IPv6 addresses that a gateway (NAT64) translates: the last 32 bits are an IPv4 address."""
 
@@ -133,6 +135,7 @@ def is_public(address: Address, own: Sequence[Network] = ()) -> bool:
         and not each.is_multicast
         and not each.is_reserved
         and each not in METADATA_ADDRESSES
+        and each not in PROTOCOL_ADDRESSES
         and not any(each in network for network in own)
         for each in _meant(address)
     )

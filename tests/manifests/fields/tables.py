@@ -282,6 +282,25 @@ TABLES: dict[str, KindTable] = {
 /spec/logRetention/afterFinished 7h
 """,
     ),
+    "Webhook": KindTable(
+        "headgate.dev/v1",
+        "{spec: {url: 'https://a.example.org/x'}}",
+        """
+/spec/url https://b.example.org/y
+/spec/minSeverity critical
+/spec/kinds [Starvation]
+/spec/suspend true
+""",
+    ),
+    "Acknowledgment": KindTable(
+        "headgate.dev/v1",
+        "{spec: {cause: Starvation/clusterqueue/a}}",
+        """
+/spec/cause Starvation/clusterqueue/b
+/spec/reason seen
+/spec/until '2030-01-02T03:04:05Z'
+""",
+    ),
     "AdmissionCheck": KindTable(
         "kueue.x-k8s.io/v1beta2",
         "{spec: {controllerName: x}}",
@@ -574,21 +593,3 @@ DEFINITIONS = {
     "PriorityClass": "io.k8s.api.scheduling.v1.PriorityClass",
 }
 """By kind, or by the name in a line of a table, the definition of Kubernetes."""
-
-_TEMPLATE = f"template: {{spec: {POD}}}"
-BASES = {
-    "Job": ("batch/v1", f"{{spec: {{parallelism: 2, completions: 2, {_TEMPLATE}}}}}"),
-    "Pod": ("v1", f"{{spec: {POD}}}"),
-    "Deployment": ("apps/v1", f"{{spec: {{replicas: 2, {_TEMPLATE}}}}}"),
-    "StatefulSet": ("apps/v1", f"{{spec: {{replicas: 2, {_TEMPLATE}}}}}"),
-    "CronJob": (
-        "batch/v1",
-        f"{{spec: {{schedule: '@daily', jobTemplate: {{spec: {{{_TEMPLATE}}}}}}}}}",
-    ),
-    "Node": ("v1", "{}"),
-    "Namespace": ("v1", "{}"),
-    "LimitRange": ("v1", "{spec: {limits: [{type: Container, max: {cpu: 4}}]}}"),
-    "RuntimeClass": ("node.k8s.io/v1", "{handler: x}"),
-    "PriorityClass": ("scheduling.k8s.io/v1", "{value: 1}"),
-}
-"""By kind of Kubernetes its version, and the part of a manifest that is accepted."""

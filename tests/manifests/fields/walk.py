@@ -9,7 +9,7 @@ import yaml
 from tests.manifests.fields.outcomes import Manifest, Outcome, outcome
 from tests.manifests.fields.samples import WITHOUT_MEANING
 from tests.manifests.fields.schemas import METADATA, Field, definitions, kubernetes_fields
-from tests.manifests.fields.tables import BASES, DEFINITIONS, TABLES
+from tests.manifests.fields.tables import DEFINITIONS, POD, TABLES
 
 
 class Finding(NamedTuple):
@@ -18,6 +18,25 @@ class Finding(NamedTuple):
     kind: str
     pointer: str
     outcome: Outcome | Literal["unmeant"]
+
+
+_TEMPLATE = f"template: {{spec: {POD}}}"
+BASES = {
+    "Job": ("batch/v1", f"{{spec: {{parallelism: 2, completions: 2, {_TEMPLATE}}}}}"),
+    "Pod": ("v1", f"{{spec: {POD}}}"),
+    "Deployment": ("apps/v1", f"{{spec: {{replicas: 2, {_TEMPLATE}}}}}"),
+    "StatefulSet": ("apps/v1", f"{{spec: {{replicas: 2, {_TEMPLATE}}}}}"),
+    "CronJob": (
+        "batch/v1",
+        f"{{spec: {{schedule: '@daily', jobTemplate: {{spec: {{{_TEMPLATE}}}}}}}}}",
+    ),
+    "Node": ("v1", "{}"),
+    "Namespace": ("v1", "{}"),
+    "LimitRange": ("v1", "{spec: {limits: [{type: Container, max: {cpu: 4}}]}}"),
+    "RuntimeClass": ("node.k8s.io/v1", "{handler: x}"),
+    "PriorityClass": ("scheduling.k8s.io/v1", "{value: 1}"),
+}
+"""By kind of Kubernetes its version, and the part of a manifest that is accepted."""
 
 
 def kinds() -> tuple[str, ...]:
