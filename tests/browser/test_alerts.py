@@ -55,8 +55,8 @@ def test_needs_attention_and_webhooks(
     opened = receiver.wait_for("test")
     assert opened.content["data"]["key"] == ""
     screen.open("/needs-attention?alert=QueueInactive", "Needs attention")
-    cause = page.get_by_role("list", name="Alerts by cause").get_by_role("listitem").first
-    expect(cause.get_by_role("link", name="ClusterQueue lender is inactive")).to_be_visible()
+    causes = page.get_by_role("list", name="Alerts by cause")
+    expect(causes.get_by_role("link", name="ClusterQueue lender is inactive")).to_be_visible()
     assert screen.violations() == []
     acknowledge = page.get_by_role("button", name="Acknowledge ClusterQueue lender is inactive")
     acknowledge.focus()
