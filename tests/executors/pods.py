@@ -82,7 +82,8 @@ def assignment_of(
 
 
 def host_of(directory: Path, **rules: Any) -> AgentHost:
-    node = NodeSettings(name="host-1", executor="rack-1")
+    # Processes of one run of tests start pods of equal names, and cgroups are the machine's.
+    node = NodeSettings(name="host-1", executor=f"rack-{os.getpid()}")
     settings = HostSettings(
         directory=directory / "agent", node=node, rules=PodRules(**{"allow_root": True, **rules})
     )
