@@ -71,6 +71,7 @@ def test_a_scenario_ends_with_every_workload_finished(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_hosts_that_fail_lose_no_workload_and_break_no_rule(
     connection: Connection, database_url: str, tmp_path: Path
 ) -> None:
