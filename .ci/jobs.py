@@ -1,6 +1,6 @@
 """Runs all that `make test` promises: `python .ci/jobs.py [arguments of pytest]`.
 
-Three lanes run at once: the page's build and then the tests of Python, the checks of Python, and
+Three lanes run at once: what the tests of Python need and then these, the checks of Python, and
 those of the page. Tests often wait for processes, and checks of lower priority use what is left of
 the cores. Every job runs even if another fails, so that one run shows every failure. The tests
 write to the terminal while they run; the output of a check that failed follows after them, and a
@@ -47,13 +47,14 @@ def main(arguments: list[str]) -> int:
     """Exit code 1 if any job failed."""
     pytest = (sys.executable, "-m", "pytest", "--processes", str(TEST_PROCESSES), *arguments)
     lanes = (
-        # The page first, as tests drive it in a browser.
+        # Page and documentation first, as tests drive the one and install both: a test that waited
+        # for a check would wait for what has a lower priority than all other tests.
         [
             Job("interface", make("interface")),
+            Job("documentation", make("documentation")),
             Job("tests", pytest, live=True),
         ],
-        # The documentation first, as a test installs it.
-        [check("documentation"), check("lint"), check("types"), check("imports")],
+        [check("lint"), check("types"), check("imports")],
         [check("page-check")],
     )
     with ThreadPoolExecutor(len(lanes)) as pool:
