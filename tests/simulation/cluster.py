@@ -335,7 +335,8 @@ class Cluster:
         """
         change(self)
         partitions, shaped_at = self.database.partitions, self.database.reshaped_position
-        for number in range(len(self.workers)):
+        # Twice, as the first turn may end with a worker that sees that its past is lost.
+        for number in (*range(len(self.workers)), *range(len(self.workers))):
             self._turn(number, "cohort/never")
         assert self.database.reshaped_position > shaped_at, "the partitions were shaped anew"
         self.database.partitions, self.database.reshaped_position = partitions, shaped_at
