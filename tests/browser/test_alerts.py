@@ -1,7 +1,9 @@
-"""Alerts on the page: acknowledged, snoozed, reopened, and told by signed webhooks."""
+"""An alert from its notification to its cause, and what is done about it, on real services."""
 
 import re
 from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -9,16 +11,36 @@ from standardwebhooks.webhooks import Webhook
 
 from headgate.client.client import HeadgateClient
 from tests.api.receiver import Receiver, receiving
+from tests.browser.cluster import HOSTS, NAMESPACE, workload
 from tests.browser.hands import Keyboard, Pointer
 from tests.browser.screen import Screen
+from tests.browser.test_lost_hosts import OFFERED
+from tests.processes.programs import wait_until
 
 pytestmark = pytest.mark.browser
+
+RACK_SILENT = "2 nodes of rack-1 not ready"
+KEY = "NodeNotReady/rack-1"
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     with receiving() as found:
         yield found
+
+
+@pytest.fixture
+def silent_rack(client: HeadgateClient) -> Iterator[None]:
+    """Both hosts of the rack are heard of once more, for a lease of a second, and no more."""
+    for host in HOSTS:
+        beat(client, host, leaseSeconds=1)
+    yield
+    for host in HOSTS:
+        beat(client, host)
+
+
+def beat(client: HeadgateClient, host: str, **more: Any) -> None:
+    client.act(f"/v1/nodes/{host}/heartbeat", {"ready": True, "allocatable": OFFERED, **more})
 
 
 def create_webhook(screen: Screen, does: Pointer | Keyboard, name: str, url: str) -> str:
@@ -78,3 +100,82 @@ def test_needs_attention_and_webhooks(
     page.goto(f"{screen.url}/needs-attention?view=webhooks")
     page.get_by_role("button", name="Delete attention").click()
     expect(page.get_by_text("No webhooks")).to_be_visible()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("hand", [Pointer, Keyboard])
+def test_story_of_an_on_call_engineer_from_a_silent_rack_to_what_was_undone(
+    screen: Screen,
+    client: HeadgateClient,
+    receiver: Receiver,
+    request: pytest.FixtureRequest,
+    hand: type[Pointer | Keyboard],
+) -> None:
+    """Alerted by a webhook; the cause in three clicks; bulk action with preview; undo."""
+    page, does = screen.page, hand(screen.page)
+    name = f"story-{hand.__name__.lower()}"
+    secret = create_webhook(screen, does, name, receiver.url)
+    names = [f"{name}-{number}" for number in (1, 2)]
+
+    request.getfixturevalue("silent_rack")
+    told = alert_of(receiver)
+    content = Webhook(secret).verify(told.body, told.headers)["data"]
+    assert (content["key"], content["title"]) == (KEY, RACK_SILENT)
+    # One: the link of the notification. Two: a host of the rack. Three: what the log says of it.
+    link = urlsplit(content["link"])
+    page.goto(f"{screen.url}{link.path}?{link.query}")
+    does.press(page.get_by_role("link", name=f"Node {HOSTS[0]} is not ready"))
+    panel = page.get_by_role("complementary", name=f"Host {HOSTS[0]}")
+    expect(panel.get_by_text("Not ready", exact=True)).to_be_visible()
+    does.press(panel.get_by_role("link", name="Events of this host"))
+    expect(page.get_by_text("Node fell silent").first).to_be_visible()
+
+    screen.open(f"/needs-attention?alert={KEY}", "Needs attention")
+    does.press(page.get_by_role("button", name=f"Acknowledge {RACK_SILENT}"))
+    dialog = page.get_by_role("dialog")
+    does.write(dialog.get_by_label("Reason"), "INC-4711, power of rack-1")
+    does.press(dialog.get_by_role("button", name="Acknowledge"))
+    expect(page.get_by_role("button", name=re.compile("^Acknowledged 1"))).to_be_visible()
+
+    # Not before: with a host ready they would be admitted, and stay evicting without an executor.
+    client.submit_batch([workload(each) for each in names])
+    for each in names:
+        path = f"/v1/namespaces/{NAMESPACE}/workloads/{each}/deactivate"
+        client.act(path, {"reason": "its rack does not answer"})
+    screen.open(f"/needs-attention?name={name}-", "Needs attention")
+    does.press(page.get_by_role("button", name="Select all 2"))
+    does.press(page.get_by_role("button", name="Activate", exact=True))
+    expect(dialog.get_by_text("Applies to 2 of 2 selected workloads")).to_be_visible()
+    does.write(dialog.get_by_label("Reason"), "they wait for the rack in their queue")
+    does.press(dialog.get_by_role("button", name="Activate 2"))
+    expect(dialog.get_by_text("2 succeeded, 0 skipped")).to_be_visible()
+    does.press(dialog.get_by_role("button", name="Undo"))
+    does.press(dialog.get_by_role("button", name="Undo 2"))
+    expect(dialog.get_by_text("2 undone, 0 skipped")).to_be_visible()
+    for each in names:
+        found = client.read(f"/v1/namespaces/{NAMESPACE}/workloads/{each}")
+        assert found["status"]["phase"] == "Inactive"
+
+    for host in HOSTS:
+        beat(client, host)
+    resolved = receiver.wait_for("cause.resolved")
+    assert resolved.content["data"]["key"] == KEY
+    wait_until(
+        lambda: not list(client.items("/v1/acknowledgments")), "the acknowledgment has ended"
+    )
+    client.remove(f"/v1/webhooks/{name}")
+
+
+def alert_of(receiver: Receiver) -> Any:
+    """The first notification that tells of the whole rack: one host may fall silent first."""
+    for count in range(1, 9):
+        for kind in ("cause.opened", "cause.changed"):
+            told = [
+                each
+                for each in receiver.requests
+                if each.content["type"] == kind and each.content["data"]["key"] == KEY
+            ]
+            if told and told[-1].content["data"]["count"] == len(HOSTS):
+                return told[-1]
+        receiver.wait_for("cause.opened", count)
+    raise AssertionError("the rack was not told of")
