@@ -32,7 +32,7 @@ def test_an_executor_stops_the_last_pods_and_the_rest_continues(
     submitted("high", "shrinks", priority=9)
     assignments = executor.get("/v1/assignments").json()["items"]
     (told,) = [one for one in assignments if one["workload"] == "team-a/low"]
-    gone = [{"name": "main", "going": 2, "staying": 2}]
+    gone = [{"name": "main", "going": 2, "staying": 2, "indices": "2-3"}]
     (asked,) = told["shrinking"]
     assert asked["podSets"] == gone
     (listed,) = executor.get("/v1/evictions").json()["items"]
@@ -41,11 +41,14 @@ def test_an_executor_stops_the_last_pods_and_the_rest_continues(
     assert (status["phase"], status["shrinking"][0]["podSets"]) == ("Starting", gone)
 
     explained = admin.get(f"{HERE}/low/explanation").json()
-    assert explained["sentence"] == "Running; some pods are being evicted: 2 of main"
+    assert explained["sentence"] == (
+        "Running; some pods are being evicted: 2 of main (indices 2-3)"
+    )
 
     (found,) = admin.get("/v1/preemptions?clusterQueue=shrinks").json()["items"]
     (victim,) = found["victims"]
     assert (victim["pods"], victim["shrinksTo"], victim["stage"]) == (2, {"main": 2}, "Requested")
+    assert victim["indices"] == {"main": "2-3"}
     at = f"{HERE}/low/evictions/{listed['eviction']['id']}"
     uid = low["metadata"]["uid"]
     assert executor.post(f"{at}/stopped", {"uid": uid}).status_code == 200
@@ -58,7 +61,7 @@ def test_an_executor_stops_the_last_pods_and_the_rest_continues(
     (ended,) = admin.caught_up("/v1/preemptions?clusterQueue=shrinks", position).json()["items"]
     assert (ended["stage"], ended["victims"][0]["stage"]) == ("Completed", "Released")
     titles = [one["title"] for one in admin.get(f"{HERE}/low/timeline").json()["entries"]]
-    assert "Pods evicted: 2 pods of main" in titles
+    assert "Pods evicted: 2 pods of main (indices 2-3)" in titles
     assert "Continues with 2 pods of main" in titles
 
 

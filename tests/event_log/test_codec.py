@@ -44,6 +44,8 @@ MAY_BE_IGNORED = {
     # Without workload_timeouts, which is declared, the maximum has no effect.
     "cluster_queue": {"max_timeout_on_workload_seconds"},
     "executor": {"orphans", "readable_since"},
+    # The state of a victim follows from its own events, which need this release.
+    "round.committed": {"indices"},
 }
 """Fields without which a release before them decides the same, by the event or its kind."""
 

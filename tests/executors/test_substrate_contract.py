@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from headgate.adapters.system.clocks_and_randomness import wall_clock
-from headgate.executor.assignments import Assignment, Order
+from headgate.executor.assignments import Assignment, Order, PodEviction, PodIndices
 from headgate.executor.core import ExecutorCore, RunAnswer
 from headgate.executor.reconcile import RunReport
 from headgate.executor.server_reports import orphan_objects, with_use_by_orphans
@@ -409,6 +409,32 @@ def test_stopped_is_told_only_once_no_process_lives(world: World, cores: Cores) 
         return len(told) == 2
 
     cores.until(all_stopped)
+
+
+def test_only_the_ranks_of_a_pod_eviction_stop_and_come_back_in_their_places(
+    world: World, cores: Cores
+) -> None:
+    given = assignment_of(world.pods(lasts=True), pods=3)
+    first, middle, last = (key_of(index) for index in range(3))
+    cores.assign(given)
+    cores.until(lambda: all(is_running(cores, key) for key in (first, middle, last)))
+    named = (PodIndices(pod_set="main", indices="1"),)
+    order = PodEviction(id="e1", reason="Preempted", pods=named)
+    cores.assign(msgspec.structs.replace(given, pod_evictions=(order,)), position=6)
+    cores.until(lambda: [each.index for each in cores.reported("stopped")] == [1])
+    assert not world.lives(middle)
+    (pod_set,) = given.pod_sets
+    zeroth, lost, second = pod_set.pods
+    left = msgspec.structs.replace(pod_set, pods=(zeroth, second))
+    cores.assign(msgspec.structs.replace(given, pod_sets=(left,)), position=7)
+    cores.core.step()
+    again = msgspec.structs.replace(lost, run=2)
+    whole = msgspec.structs.replace(pod_set, pods=(zeroth, again, second))
+    cores.assign(msgspec.structs.replace(given, pod_sets=(whole,)), position=8)
+    back = key_of(1, run=2)
+    cores.until(lambda: is_running(cores, back))
+    assert world.rank(back) == "1"
+    assert all(is_running(cores, key) for key in (first, last)), "others ran on all the time"
 
 
 def test_a_soft_eviction_reaches_the_pod(world: World, cores: Cores) -> None:

@@ -1,19 +1,25 @@
 """Plans that may take single pods, in random queues (invariants of §6.12 by number)."""
 
+from collections import Counter
 from random import Random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.rounds.state import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.workloads.pods.eviction_units import guaranteed_count, lost_pods
+from headgate.domain.values.index_ranges import count_of
+from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.domain.workloads.pods.attempt_pods import attempt_pods
+from headgate.domain.workloads.pods.eviction_units import lost_pods, pods_of_evictions
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption_events import ProtectionChanged
-from headgate.domain.workloads.specs import PodSet, Scheduling
+from headgate.domain.workloads.protection import guaranteed_count
+from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest
 from headgate.domain.workloads.state import Workload, phase_of
 from tests.builders.world import StreamEvent, World, quotas
+from tests.hypothesis_profiles import examples
 from tests.verify.histories import findings_of
 
 SEEDS = st.integers(min_value=0, max_value=10**9)
@@ -223,3 +229,104 @@ def test_i8_cores_and_non_preemptible_work_stay_within_what_their_queue_owns(see
     ]
     immune = [found for found in held if found.spec.preemptibility != "Preemptible"]
     assert sum(min(core(found), pods(found)) * size(found) for found in immune) <= 8
+
+
+def on_hosts(chance: Random) -> tuple[World, dict[str, int]]:
+    """Hosts in three racks, most of them taken by workloads that may lose single pods."""
+    world = World()
+    hosts = {f"b/r{n % 3}/h{n}": chance.randint(1, 3) for n in range(5)}
+    world.hosts(hosts, "gpu")
+    world.cluster_queue("q", quotas("gpu", tas=sum(hosts.values())), preemption=LOWER)
+    for number in range(2):
+        submit_on_hosts(world, chance, f"w{number}", chance.randint(0, 2))
+        world.settle()
+    return world, {path.rpartition("/")[2]: gpus for path, gpus in hosts.items()}
+
+
+def submit_on_hosts(world: World, chance: Random, name: str, priority: int) -> str:
+    """Pods that may leave singly, or those of a preemptor that one rack can take."""
+    is_preemptor = priority > 2
+    selector = {"rack": f"r{chance.randint(0, 2)}"} if is_preemptor else {}
+    count = chance.randint(1, 2) if is_preemptor else chance.randint(2, 6)
+    pods = PodSet(
+        count=count,
+        min_count=None if is_preemptor else chance.choice([None, 1, count - 1]),
+        disruption_mode="All" if is_preemptor else "Single",
+        scheduling=Scheduling(requests={"gpu": chance.randint(1, 2)}, node_selector=selector),
+        topology_request=TopologyRequest(unconstrained=True),
+    )
+    return world.submit_pod_sets(name, "q", pods, priority=priority)
+
+
+def check_ranks(world: World, hosts: dict[str, int]) -> Counter[str]:
+    """Hosts and quota hold what the ranks that run use, and each round has pods of its own.
+
+    Returns what is used of each host.
+    """
+    used: Counter[str] = Counter()
+    for workload in world.cluster_state.workloads.values():
+        if not has_quota_reservation(workload) or workload.finished_at is not None:
+            continue
+        assert workload.admission is not None, "it holds a place"
+        (given,) = workload.admission.pod_set_assignments
+        assert given.topology_assignment is not None, "it is on hosts"
+        nodes = [pod.node for pod in attempt_pods(workload.admission, workload.layout)]
+        places = {d.values[-1]: d.count for d in given.topology_assignment.domains}
+        assert Counter(nodes) == places
+        assert (len(nodes), given.resource_usage["gpu"]) == (
+            given.count,
+            given.count * size(workload),
+        )
+        used.update({node: count * size(workload) for node, count in Counter(nodes).items()})
+        asked = [set(taken["main"]) for _, taken in pods_of_evictions(workload)]
+        assert len(set().union(*asked)) == sum(map(len, asked)), "no pod leaves for two rounds"
+        sizes = [pod_eviction.pods["main"] for pod_eviction in workload.pod_evictions]
+        assert [len(found) for found in asked] == sizes
+    assert all(used[host] <= hosts[host] for host in used)
+    partition = world.cluster_state.partition("clusterqueue/q")
+    assert partition.usage[ACTUAL]["clusterqueue/q"].get(("tas", "gpu"), 0) == sum(used.values())
+    return used
+
+
+@settings(max_examples=examples(400, quick=6))
+@given(SEEDS)
+def test_pods_of_any_rank_leave_and_come_back_while_hosts_and_quota_add_up(seed: int) -> None:
+    chance = Random(seed)
+    world, hosts = on_hosts(chance)
+    preemptors = []
+    for number in range(5):
+        preemptors.append(submit_on_hosts(world, chance, f"p{number}", chance.randint(3, 9)))
+        for event in committed(world.settle()):
+            for victim in event.victims:
+                assert sum(map(count_of, victim.indices.values())) == (
+                    victim.pods if victim.shrinks_to else 0
+                )
+        check_ranks(world, hosts)
+        for key in sorted(world.cluster_state.workloads, key=lambda _: chance.random()):
+            found = world[key]
+            if found.pod_evictions and found.eviction is None:
+                world.give_up_pods(key, chance.randrange(len(found.pod_evictions)))
+            elif found.eviction is not None:
+                world.stop(key)
+            elif key in preemptors and has_quota_reservation(found) and chance.random() < 0.3:
+                world.finish(key)
+            check_ranks(world, hosts)
+            world.settle()
+    for key in preemptors:
+        if has_quota_reservation(world[key]):
+            world.finish(key)
+        else:
+            world.record(f"workload/{key}", WorkloadDeleted())
+        world.settle()
+    for key in ("team/w0", "team/w1"):
+        while world[key].pod_evictions:
+            world.give_up_pods(key)
+        if world[key].eviction is not None:
+            world.stop(key)
+        world.settle()
+    used = check_ranks(world, hosts)
+    assert findings_of(world.history) == []
+    if all(has_quota_reservation(world[key]) for key in ("team/w0", "team/w1")):
+        for key in ("team/w0", "team/w1"):
+            has_room = any(hosts[host] - used[host] >= size(world[key]) for host in hosts)
+            assert not (has_room and lost_pods(world[key])), "all are back where there is room"

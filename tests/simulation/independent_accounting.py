@@ -173,26 +173,35 @@ def _claim(workload: Workload, *, projected: bool) -> Admission | None:
 
 
 def _after_pod_evictions(workload: Workload, given: Admission) -> Admission:
-    """The admission after an ongoing partial eviction of its last pods."""
+    """The admission after ongoing partial evictions of the pods that they name."""
     going: dict[str, int] = {}
+    named: dict[str, set[int]] = {}
     for asked in workload.pod_evictions:
         for name, count in asked.pods.items():
             going[name] = going.get(name, 0) + count
+        for name, ranges in asked.indices.items():
+            found = named.setdefault(name, set())
+            found.update(index for first, last in ranges for index in range(first, last + 1))
     kept = tuple(
-        _cut(assigned, going.get(assigned.name, 0)) for assigned in given.pod_set_assignments
+        _cut(workload, assigned, going[assigned.name], named[assigned.name])
+        if assigned.name in going
+        else assigned
+        for assigned in given.pod_set_assignments
     )
     return replace(given, pod_set_assignments=kept)
 
 
-def _cut(assigned: PodSetAssignment, going: int) -> PodSetAssignment:
+def _cut(
+    workload: Workload, assigned: PodSetAssignment, going: int, named: set[int]
+) -> PodSetAssignment:
     count = assigned.count - going
     usage = {name: used // assigned.count * count for name, used in assigned.resource_usage.items()}
-    placed, left = assigned.topology_assignment, count
+    placed = assigned.topology_assignment
     if placed is not None:
-        domains = []
-        for domain in placed.domains:
-            domains.append(replace(domain, count=min(left, domain.count)))
-            left -= domains[-1].count
+        in_turn = [domain.values[-1] for domain in placed.domains for _ in range(domain.count)]
+        hosts = workload.layout.nodes.get(assigned.name, dict(enumerate(in_turn)))
+        left = Counter(host for index, host in hosts.items() if index not in named)
+        domains = (replace(domain, count=left[domain.values[-1]]) for domain in placed.domains)
         placed = replace(placed, domains=tuple(domains))
     return replace(assigned, count=count, resource_usage=usage, topology_assignment=placed)
 

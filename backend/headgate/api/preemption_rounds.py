@@ -29,6 +29,7 @@ from headgate.domain.rounds.state import (
     is_open,
     reclaims_nominal_quota,
 )
+from headgate.domain.values.index_ranges import text_of_ranges
 from headgate.domain.workloads.state import Workload, condition
 from headgate.domain.workloads.transitions.preemption import find_eviction
 
@@ -55,6 +56,7 @@ class Victim(Schema, kw_only=True, frozen=True):
 
     `lost` is that times the seconds it had run; `violates` names budgets that its going breaks.
     With `shrinks_to` only `pods` of it go, so many of each of these pod sets stay, and it goes on.
+    `indices` names the pods that go by pod set, like `0-4,7`.
     """
 
     workload: str
@@ -69,6 +71,7 @@ class Victim(Schema, kw_only=True, frozen=True):
     protection: int = 0
     lost: dict[str, int] = {}
     shrinks_to: dict[str, int] = {}
+    indices: dict[str, str] = {}
     violates: list[str] = []
     stage: VictimStage
     mode: Literal["Immediate", "Soft"]
@@ -172,6 +175,7 @@ def _victim(
         "protection": victim.protection,
         "pods": victim.pods,
         "shrinksTo": dict(victim.shrinks_to),
+        "indices": {name: text_of_ranges(found) for name, found in victim.indices.items()},
         "freed": dict(victim.freed),
         "lost": {name: amount * victim.running_seconds for name, amount in victim.freed.items()},
         "runningSeconds": victim.running_seconds,

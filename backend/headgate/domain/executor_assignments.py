@@ -24,9 +24,9 @@ from headgate.domain.workloads.pods.attempt_pods import (
     pod_nodes,
 )
 from headgate.domain.workloads.pods.completions import runs_all_at_once
+from headgate.domain.workloads.pods.eviction_units import pods_of_evictions
 from headgate.domain.workloads.specs import NodeLossPolicy
 from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
-from headgate.domain.workloads.transitions.preemption import pods_of_evictions
 
 
 class Rendezvous(msgspec.Struct, frozen=True, kw_only=True):

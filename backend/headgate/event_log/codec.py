@@ -39,13 +39,14 @@ def stored_name_of(event: DomainEvent) -> str:
 
 SCHEMA_VERSIONS: dict[str, int] = {
     "round.aborted": 2,
-    "round.committed": 2,
+    "round.committed": 3,
     "workload.eviction_cancelled": 2,
     "workload.explained": 3,
     "workload.submitted": 9,
     "workload.spec_changed": 8,
     "workload.evicted": 2,
-    "workload.pods_evicted": 2,
+    "workload.pods_evicted": 3,
+    "workload.shrunk": 2,
     "workload.reservation_dropped": 2,
     "workload.deactivated": 3,
     "workload.finished": 2,
@@ -80,10 +81,12 @@ executors and require of the pods around them, and an Executor its orphaned pods
 a pending reason has what is free of what an unschedulable workload lacks. Version 3 of a
 deactivation may be for an invalid topology request. Version 2 of a scale-down says whether indices
 come again with their next run, and that of an import the attempts before it. Version 5 of an
-Executor and version 2 of its report have the uids of orphaned pods.
+Executor and version 2 of its report have the uids of orphaned pods. Version 3 of a partial eviction
+and of a round, and version 2 of its end, name the pods that leave.
 """
 
 READABLE_SINCE: dict[str, int] = {
+    "round.committed": 2,
     "workload.explained": 2,
     "workload.submitted": 5,
     "workload.spec_changed": 4,

@@ -269,6 +269,11 @@ def _before_metric_labels(fields: Fields) -> Fields:
     return fields
 
 
+def _before_named_pods(fields: Fields) -> Fields:
+    """Single-pod preemption of before it named pods: it took the last ones, as without names."""
+    return fields
+
+
 ALWAYS_WRITTEN = frozenset(
     (
         "CronJob",
@@ -285,6 +290,9 @@ ALWAYS_WRITTEN = frozenset(
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
+    ("round.committed", 2): _before_named_pods,
+    ("workload.pods_evicted", 2): _before_named_pods,
+    ("workload.shrunk", 1): _before_named_pods,
     ("workload.eviction_cancelled", 1): cancelled_with_message,
     ("workload.explained", 1): explained_with_messages,
     ("workload.explained", 2): _before_unschedulable,

@@ -91,7 +91,7 @@ TEXTS: Mapping[str, Text] = {
     "EvictionIsStalled": Text("{workload}: eviction stalled"),
     "EvictedHoldsQuota": Text("Evicted ({reason}); still holding quota."),
     "ScaleDownPending": Text("Scale-down pending; still holding quota for {pods:all}."),
-    "PodsOfSet": Text("{count:pod} of {pod_set}"),
+    "PodsOfSet": Text("{count:pod} of {pod_set}[ (indices {indices})]"),
     "StreamSkipped": Text("Scheduler error: {stream} skipped"),
     "InternalError": Text("{error}[: {detail}]"),
     "NoTransitionWhenDue": Text("A transition is due, and none applies to the state"),

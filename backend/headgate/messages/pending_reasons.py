@@ -372,7 +372,7 @@ STATES: Mapping[str, Text] = {
     "PodsMoved": Text("Pods on {lost} moved to {new}"),
     "EvictingSomePods": Text("Running; some pods are being evicted: {evicting:all}"),
     "LostPodsComeBack": Text("Running; preempted pods start again once there is room: {pods:all}"),
-    "PodsOfPodSet": Text("{pods} of {pod_set}"),
+    "PodsOfPodSet": Text("{pods} of {pod_set}[ (indices {indices})]"),
     "StopsFirst": Text("Stops first; the rest follows afterwards"),
     "KeepsStarting": Text("Keeps starting"),
     "KeepsRunning": Text("Keeps running"),

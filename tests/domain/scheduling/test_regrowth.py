@@ -73,7 +73,10 @@ def test_workers_leave_without_their_leader_and_come_back() -> None:
 def test_a_workload_that_lacks_pods_says_what_it_waits_for() -> None:
     world, low = shrunk()
     found = explanation_of(world.cluster_state, world[low], world.at)
-    assert sentence_of(found) == "Running; preempted pods start again once there is room: 3 of main"
+    assert (
+        sentence_of(found)
+        == "Running; preempted pods start again once there is room: 3 of main (indices 1-3)"
+    )
     world.finish("team/high")
     world.settle()
     found = explanation_of(world.cluster_state, world[low], world.at)

@@ -1,16 +1,22 @@
 """Which single pods a preemption takes of a workload (preemption.md §6.6, units)."""
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.domain.kinds.configuration import FairSharing
 from headgate.domain.kinds.priority_classes import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption, MinimumRuntime
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.rounds.state import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.partition.budget_status import budget_statuses
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.message import message
 from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.commands import PodReport, ReportPods
 from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.domain.workloads.pods.attempt_pods import AttemptPod, attempt_pods
+from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted
 from headgate.domain.workloads.specs import (
     PodIndex,
     PodSet,
@@ -32,6 +38,7 @@ from tests.builders.single_pods import (
     used,
 )
 from tests.builders.world import StreamEvent, World, quotas
+from tests.verify.histories import findings_of
 
 RACK, ANYWHERE = TopologyRequest(required="rack"), TopologyRequest(unconstrained=True)
 
@@ -252,6 +259,21 @@ def test_pods_of_lower_priority_go_before_others_and_no_more_than_needed() -> No
     assert lower in world.admitted()
 
 
+def named(made: list[StreamEvent]) -> dict[str, dict[str, IndexRanges]]:
+    """The partial evictions among the events: the indices that leave by workload and pod set."""
+    return {
+        stream.removeprefix("workload/"): event.indices
+        for stream, event in made
+        if isinstance(event, WorkloadPodsEvicted)
+    }
+
+
+def pods_of(world: World, key: str) -> tuple[AttemptPod, ...]:
+    admission = world[key].admission
+    assert admission is not None, f"{key} is not admitted"
+    return tuple(attempt_pods(admission, world[key].layout))
+
+
 def on_hosts(*pod_sets: PodSet) -> tuple[World, str]:
     """Hosts of two gpus, two in rack r1 and one in rack r2, all taken by one workload."""
     world = World()
@@ -274,20 +296,127 @@ def test_on_hosts_the_last_in_rank_order_go_and_no_others() -> None:
     assert world.placed(p) == {before[2][0]: 1}
 
 
-def test_pods_on_the_wanted_hosts_go_only_after_all_that_come_later_in_rank() -> None:
+def in_rack(name: str, count: int = 1, gpus: int = 2) -> PodSet:
+    """Pods that only the hosts of one rack can take."""
+    scheduling = Scheduling(requests={"gpu": gpus}, node_selector={"rack": name})
+    return PodSet(count=count, scheduling=scheduling, topology_request=RACK)
+
+
+def indices(world: World, key: str) -> list[int]:
+    """The indices of the pods that run, or are still to stop."""
+    return [pod.index for pod in pods_of(world, key)]
+
+
+def test_pods_on_the_hosts_that_the_preemptor_needs_go_whatever_their_ranks() -> None:
     world, low = on_hosts(single(count=6, topology_request=ANYWHERE))
     assert list(world.placed(low)) == ["a", "b", "c"]
-    in_r1 = PodSet(
-        scheduling=Scheduling(requests={"gpu": 2}, node_selector={"rack": "r1"}),
-        topology_request=RACK,
-    )
-    p = world.submit_pod_sets("p", "q", in_r1, priority=5)
-    assert shrinks(world.settle()) == {low: {"main": 2}}
+    p = world.submit_pod_sets("p", "q", in_rack("r1"), priority=5)
+    made = world.settle()
+    assert named(made) == {low: {"main": ((2, 3),)}}
+    (victim,) = victims(made)
+    assert (victim.pods, victim.indices, victim.shrinks_to) == (2, {"main": ((2, 3),)}, {"main": 4})
     world.give_up_pods(low)
-    assert world.placed(low) == {"a": 2}
+    assert (indices(world, low), world.placed(low)) == ([0, 1, 4, 5], {"a": 2, "c": 2})
     world.settle()
     assert world.placed(p) == {"b": 1}
-    assert world.placed(low) == {"a": 2, "c": 2}, "what the preemptor left comes back"
+    assert findings_of(world.history) == []
+
+
+def test_lost_pods_fill_the_gap_that_they_left() -> None:
+    world, low = on_hosts(single(count=6, topology_request=ANYWHERE))
+    p = world.submit_pod_sets("p", "q", in_rack("r1"), priority=5)
+    world.settle()
+    world.give_up_pods(low)
+    world.settle()
+    world.finish(p)
+    world.settle()
+    assert (indices(world, low), world.placed(low)) == (list(range(6)), {"a": 2, "b": 2, "c": 2})
+    runs = {pod.index: pod.run for pod in pods_of(world, low)}
+    assert runs == {0: 1, 1: 1, 2: 2, 3: 2, 4: 1, 5: 1}
+
+
+def test_guaranteed_pods_are_a_number_and_not_the_first_ranks() -> None:
+    world, low = on_hosts(single(count=6, topology_request=ANYWHERE))
+    both = in_rack("r1", count=2)
+    world.submit_pod_sets("p", "q", both, priority=5)
+    made = world.settle()
+    assert (named(made), evicted(made)) == ({low: {"main": ((0, 3),)}}, [])
+    world.give_up_pods(low)
+    assert (indices(world, low), world.placed(low)) == ([4, 5], {"c": 2})
+
+
+def test_no_more_pods_go_than_may_whatever_hosts_are_needed() -> None:
+    pods = single(count=6, least=3, topology_request=ANYWHERE)
+    world, low = on_hosts(pods)
+    world.submit_pod_sets("p", "q", in_rack("r1", count=2), priority=5)
+    made = world.settle()
+    assert (named(made), evicted(made)) == ({}, [low]), "four of six may not leave"
+
+
+def test_several_pods_without_a_level_take_those_on_hosts_that_they_can_use() -> None:
+    world, low = on_hosts(single(count=6, topology_request=ANYWHERE))
+    gang = replace(in_rack("r1", count=2, gpus=1), topology_request=ANYWHERE)
+    world.submit_pod_sets("p", "q", gang, priority=5)
+    assert named(world.settle()) == {low: {"main": ((2, 3),)}}
+
+
+def test_a_plan_that_leaves_no_gap_is_taken_where_it_costs_the_same() -> None:
+    world, low = on_hosts(single(count=6, topology_request=ANYWHERE))
+    world.submit("p", "q", {"gpu": 2}, priority=5, topology=ANYWHERE)
+    assert named(world.settle()) == {low: {"main": ((4, 5),)}}
+
+
+def test_a_gap_costs_less_than_another_pod() -> None:
+    """The last ranks share their hosts with work that stays: they would free nothing."""
+    world = World()
+    world.hosts({"b/r1/a": 2, "b/r1/b": 2, "b/r2/c": 2, "b/r3/d": 2}, "gpu")
+    world.cluster_queue("q", quotas("gpu", tas=100), preemption=LOWER)
+    for rack in ("r2", "r3"):
+        world.submit_pod_sets(f"on-{rack}", "q", in_rack(rack, gpus=1), priority=9)
+    world.settle()
+    low = world.submit_pod_sets("low", "q", single(count=6, topology_request=ANYWHERE))
+    world.settle()
+    nodes = [pod.node for pod in pods_of(world, low)]
+    assert nodes == ["a", "a", "b", "b", "c", "d"]
+    world.submit("p", "q", {"gpu": 2}, priority=5, topology=RACK)
+    assert named(world.settle()) == {low: {"main": ((2, 3),)}}
+
+
+def test_two_rounds_take_different_pods_and_end_in_any_order() -> None:
+    for order in ((0, 0), (1, 0)):
+        world, low = on_hosts(single(count=6, topology_request=ANYWHERE))
+        world.submit_pod_sets("p", "q", in_rack("r1"), priority=5)
+        assert named(world.settle()) == {low: {"main": ((2, 3),)}}
+        world.submit_pod_sets("o", "q", in_rack("r1"), priority=5)
+        assert named(world.settle()) == {low: {"main": ((0, 1),)}}
+        for number in order:
+            world.give_up_pods(low, number)
+            world.settle()
+        assert indices(world, low) == [4, 5]
+        assert {*world.placed("team/p"), *world.placed("team/o")} == {"a", "b"}
+        assert findings_of(world.history) == []
+
+
+def test_pods_known_to_have_ended_are_not_evicted() -> None:
+    world = a_queue(6)
+    low = world.submit_pod_sets("low", "q", single(count=6))
+    world.settle()
+    workload = world[low]
+    ended = PodReport(
+        uid=workload.uid, attempt=1, pod_set="main", index=5, run=1, type="finished", exit_code=0
+    )
+    world.tell(low, ReportPods(executor="", reports=(ended,)))
+    world.submit("p", "q", {"gpu": 3}, priority=5)
+    assert named(world.settle()) == {low: {"main": ((3, 4),)}}
+
+
+def test_slices_leave_whole_from_the_middle_too() -> None:
+    slices = TopologyRequest(
+        required="block", slice_layers=(SliceLayer(level=HOSTNAME_LABEL, size=2),)
+    )
+    world, low = on_hosts(single(count=6, topology_request=slices))
+    world.submit_pod_sets("p", "q", in_rack("r1", gpus=1), priority=5)
+    assert named(world.settle()) == {low: {"main": ((2, 3),)}}
 
 
 def test_pods_in_slices_go_by_whole_slices() -> None:

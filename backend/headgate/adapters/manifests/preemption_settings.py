@@ -16,6 +16,7 @@ from headgate.adapters.manifests.metadata import Metadata, rendered_condition
 from headgate.adapters.manifests.pod_templates import Template
 from headgate.adapters.manifests.topology_requests import ANNOTATION_PLACES
 from headgate.domain.kinds.wait_for_pods_ready import WORKLOAD_TIMEOUTS
+from headgate.domain.values.index_ranges import text_of_ranges
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET
 from headgate.domain.workloads.predicates import closed_preemption_gates
@@ -271,17 +272,16 @@ def eviction_status(workload: Workload) -> dict[str, Any]:
 
 
 def rendered_shrinking(pod_eviction: PodEviction) -> dict[str, Any]:
-    """Pods that a workload gives up for one round: how many of each set, and how many of it stay.
+    """Pods that a workload gives up for one round: how many of each set, which, and how many stay.
 
-    They come right after those that stay.
+    Without indices, as of older releases, they come right after those that stay.
     """
-    return {
-        "eviction": rendered_eviction(pod_eviction.eviction),
-        "podSets": [
-            {"name": name, "going": going, "staying": pod_eviction.counts[name]}
-            for name, going in pod_eviction.pods.items()
-        ],
-    }
+    sets: list[dict[str, Any]] = []
+    for name, going in pod_eviction.pods.items():
+        found = {"name": name, "going": going, "staying": pod_eviction.counts[name]}
+        named = pod_eviction.indices.get(name, ())
+        sets.append(found | ({"indices": text_of_ranges(named)} if named else {}))
+    return {"eviction": rendered_eviction(pod_eviction.eviction), "podSets": sets}
 
 
 def rendered_eviction(eviction: Eviction) -> dict[str, Any]:

@@ -227,11 +227,12 @@ class Eviction(Schema, kw_only=True, frozen=True):
 
 
 class GivenUpPods(Schema, kw_only=True, frozen=True):
-    """How many pods of a set must stop, its last ones in rank order, and how many go on."""
+    """How many pods of a set must stop, which these are (`0-4,7`), and how many go on."""
 
     name: str
     going: int
     staying: int
+    indices: str = ""
 
 
 class Shrinking(Schema, kw_only=True, frozen=True):

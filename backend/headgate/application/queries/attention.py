@@ -20,11 +20,9 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workload_index import Affected, Unlisted, affected_of, oldest, unlisted
 from headgate.domain.workloads.ended import failure_of
+from headgate.domain.workloads.pods.eviction_units import evicting_pods
 from headgate.domain.workloads.state import Workload, condition, phase_of
-from headgate.domain.workloads.transitions.preemption import (
-    evicting_pods,
-    oldest_ongoing_eviction,
-)
+from headgate.domain.workloads.transitions.preemption import oldest_ongoing_eviction
 from headgate.messages.catalogue import remedy_of, text_of
 from headgate.messages.rendering import IsVisible, everything_visible
 

@@ -1,7 +1,7 @@
 """Why a workload waits: as the scheduler recorded it, or derived where it had no need to look."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from headgate.application.access.redaction import NamespaceScope, visible_to
@@ -46,13 +46,18 @@ from headgate.domain.scheduling.pending_reasons import (
     recorded_reason,
 )
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
+from headgate.domain.values.index_ranges import ranges_of, text_of_ranges
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.pods.eviction_units import lost_pods
+from headgate.domain.workloads.pods.eviction_units import (
+    evicting_indices,
+    evicting_pods,
+    lost_indices,
+    lost_pods,
+)
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
-from headgate.domain.workloads.transitions.preemption import evicting_pods
 from headgate.messages.catalogue import summary_of, worded
 from headgate.messages.rendering import IsVisible
 
@@ -314,15 +319,24 @@ def _stated(workload: Workload) -> Explanation | None:
         )
         dominant, stated = "HostsFailed", message("ReplacingFailedHosts", hosts=hosts)
     elif workload.pod_evictions and phase in {"Starting", "Running"}:
+        going = evicting_indices(workload)
         evicting = tuple(
-            message("PodsOfPodSet", pods=count, pod_set=name)
+            message("PodsOfPodSet", pods=count, pod_set=name, indices=_text(going.get(name, ())))
             for name, count in evicting_pods(workload.pod_evictions).items()
         )
         stated = message("EvictingSomePods", evicting=evicting)
     elif lost := lost_pods(workload):
-        pods = tuple(message("PodsOfPodSet", pods=count, pod_set=n) for n, count in lost.items())
+        pods = tuple(
+            message("PodsOfPodSet", pods=count, pod_set=name, indices=_text(indices))
+            for name, count in lost.items()
+            for indices in (lost_indices(workload, name),)
+        )
         stated = message("LostPodsComeBack", pods=pods)
     return Explanation(dominant=dominant, message=stated, evaluated=False)
+
+
+def _text(indices: Iterable[int]) -> str | None:
+    return text_of_ranges(ranges_of(indices)) or None
 
 
 def _cause_of_end(workload: Workload, phase: Phase) -> MessageOrText:

@@ -19,7 +19,7 @@ from headgate.application.queries.views import (
 )
 from headgate.domain.recorded_event import EventIgnored, RecordedEvent, workload_stream
 from headgate.domain.rejection import NotFound
-from headgate.domain.values.index_ranges import text_of_ranges
+from headgate.domain.values.index_ranges import IndexRanges, text_of_ranges
 from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads import events as facts
 from headgate.domain.workloads import pod_events as retries
@@ -268,12 +268,12 @@ EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {
         message("DetailClosedGates", gates=e.gates),
     ),
     preemption.WorkloadPodsEvicted: lambda e: (
-        message("TitlePodsEvicted", pods=_counts(e.pods)),
+        message("TitlePodsEvicted", pods=_counts(e.pods, e.indices)),
         e.message,
     ),
     preemption.WorkloadShrunk: lambda e: (
         message("TitleContinues", pods=_counts(e.counts)),
-        message("DetailPodsStopped", pods=_counts(e.pods)),
+        message("DetailPodsStopped", pods=_counts(e.pods, e.indices)),
     ),
     preemption.WorkloadGrown: lambda e: (
         message("TitleGrown"),
@@ -324,8 +324,14 @@ def _hosts(admission: Any) -> Message:  # noqa: ANN401 - an Admission
     return message("DetailOnHosts", hosts=tuple(found[:MAX_TITLE_HOSTS]), more=more or None)
 
 
-def _counts(pods: Mapping[str, int]) -> tuple[Message, ...]:
-    return tuple(message("PodsOfSet", count=count, pod_set=name) for name, count in pods.items())
+def _counts(
+    pods: Mapping[str, int], indices: Mapping[str, IndexRanges] | None = None
+) -> tuple[Message, ...]:
+    return tuple(
+        message("PodsOfSet", count=count, pod_set=name, indices=text_of_ranges(named) or None)
+        for name, count in pods.items()
+        for named in ((indices or {}).get(name, ()),)
+    )
 
 
 def _retry_title(event: retries.WorkloadRetried) -> str:

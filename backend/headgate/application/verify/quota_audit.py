@@ -24,8 +24,11 @@ from headgate.domain.workloads.admission import (
     has_ended,
     needed_admission,
 )
-from headgate.domain.workloads.pods.eviction_units import without_pods
-from headgate.domain.workloads.preemption_events import WorkloadGrown, WorkloadShrunk
+from headgate.domain.workloads.preemption_events import (
+    WorkloadGrown,
+    WorkloadShrunk,
+    shrunk_admission,
+)
 from headgate.domain.workloads.specs import WorkloadSpec
 
 DELETED = "Deleted"
@@ -263,7 +266,7 @@ class SizeAudit:
     def shrunk(self, key: str, event: WorkloadShrunk) -> None:
         """It has lost pods for good, and is as if it had been given fewer."""
         given = self._given[key]
-        self._given[key] = without_pods(given, event.pods, event.counts, event.later)
+        self._given[key] = shrunk_admission(given, event)
 
     def grown(self, key: str, event: WorkloadGrown, held: Admission) -> Admission:
         """Pods that it lost are back; `held` with them, and what it was given too."""

@@ -39,11 +39,11 @@ from headgate.domain.workloads.events import (
     WorkloadScaledDown,
     WorkloadSpecChanged,
 )
-from headgate.domain.workloads.pods.eviction_units import without_pods
 from headgate.domain.workloads.preemption_events import (
     WorkloadGrown,
     WorkloadShrunk,
     WorkloadStopping,
+    shrunk_admission,
 )
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.event_log.chain import ChainedEvent, LogPoint, chain_after
@@ -146,7 +146,7 @@ class History:
             self.hosts.cut(before.spec, held, event.admission)
             before.quota = moved(held, event.admission)
         if isinstance(event, WorkloadShrunk) and before is not None and held is not None:
-            before.quota = without_pods(held, event.pods, event.counts, event.later)
+            before.quota = shrunk_admission(held, event)
             self.sizes.shrunk(key, event)
             self.quota.shrink(held, before.quota)
             self.hosts.leave(before.spec, held, before.quota)

@@ -171,11 +171,12 @@ def _show_round(found: Object) -> None:
 
 
 def _pods(victim: Object) -> str:
-    """Returns `all` for a whole workload, else the preempted pods and those that stay."""
+    """Returns `all` for a whole workload, else the preempted pods by index and those that stay."""
     if not victim.get("shrinksTo"):
         return "all"
     stay = ", ".join(f"{count} of {name}" for name, count in victim["shrinksTo"].items())
-    return f"{victim['pods']} ({stay} stay)"
+    named = ", ".join(f"{name} {found}" for name, found in victim.get("indices", {}).items())
+    return f"{victim['pods']}{f': {named}' if named else ''} ({stay} stay)"
 
 
 def _quota(each: Object) -> str:

@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import (
     BudgetKey,
@@ -32,10 +33,10 @@ ReleaseCause = Literal["Eviction", "Finished", "Shrunk", "Deleted"]
 class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
     """One victim: the rule that allows its preemption, and what it frees.
 
-    `freed` maps `flavor/resource` to an amount. With `shrinks_to` only its last pods are evicted:
-    so many pods of each of these pod sets stay, and it goes on. `protection` is the priority that
-    protected it, `violates` the disruption budgets (`namespace/name`) that its eviction breaks,
-    `deadline_at` until when a Soft eviction lets it save its work.
+    `freed` maps `flavor/resource` to an amount. With `shrinks_to` only some pods are evicted, which
+    `indices` names: so many of each of these pod sets stay, and it goes on. `protection` is the
+    priority that protected it, `violates` the disruption budgets (`namespace/name`) that its
+    eviction breaks, `deadline_at` until when a Soft eviction lets it save its work.
     """
 
     workload: WorkloadKey
@@ -51,6 +52,7 @@ class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
     mode: Literal["Immediate", "Soft"] = "Immediate"
     deadline_at: Instant | None = None
     shrinks_to: dict[str, int] = {}
+    indices: dict[str, IndexRanges] = {}
 
 
 class QuotaFigures(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,8 @@
 """Pods that preemption took come back where there is room (KEP-5710, story 3: degraded mode).
 
-The workload kept running with fewer pods. Those that run stay where they are, and the others get
-the flavors of their pod set and hosts beside them, under the rules of its topology request.
+The workload kept running with fewer pods. Those that run stay where they are, and the others, the
+lowest missing indices first, get the flavors of their pod set and hosts beside them, under the
+rules of its topology request.
 """
 
 from msgspec.structs import replace
@@ -20,9 +21,10 @@ from headgate.domain.scheduling.second_pass import (
     placement_context,
 )
 from headgate.domain.values.message import error_message
-from headgate.domain.workloads.admission import Admission, awaits_topology
-from headgate.domain.workloads.pods.eviction_units import lost_pods, unit_size, with_pods_back
+from headgate.domain.workloads.admission import Admission, awaits_topology, with_pod_count
+from headgate.domain.workloads.pods.eviction_units import lost_pods
 from headgate.domain.workloads.preemption_events import WorkloadGrown
+from headgate.domain.workloads.specs import unit_size
 from headgate.domain.workloads.state import Workload, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
 
@@ -60,7 +62,7 @@ def _has_quota_for_more(partition: Partition, workload: Workload) -> bool:
     if not is_able or check_queues(partition.config, workload) is not None:
         return False
     return any(
-        _fits_quota(partition, workload, with_pods_back(before, name, 1))
+        _fits_quota(partition, workload, _with_pods_back(before, name, 1))
         for name in lost_pods(workload)
     )
 
@@ -147,7 +149,7 @@ def _with_hosts(
 ) -> Admission | None:
     """The admission with more pods of a pod set on free quota and hosts; None without room."""
     name, count = back
-    grown = with_pods_back(admission, name, count)
+    grown = _with_pods_back(admission, name, count)
     if not _fits_quota(partition, workload, grown):
         return None
     given = next(each for each in grown.pod_set_assignments if each.name == name)
@@ -167,6 +169,15 @@ def _with_hosts(
         for each in grown.pod_set_assignments
     )
     return replace(grown, pod_set_assignments=placed)
+
+
+def _with_pods_back(admission: Admission, name: str, count: int) -> Admission:
+    """The admission with the quota of so many more pods of a pod set, which have no hosts yet."""
+    given = tuple(
+        with_pod_count(each, each.count + count) if each.name == name else each
+        for each in admission.pod_set_assignments
+    )
+    return replace(admission, pod_set_assignments=given)
 
 
 def _fits_quota(partition: Partition, workload: Workload, grown: Admission) -> bool:

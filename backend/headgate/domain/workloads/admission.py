@@ -1,12 +1,14 @@
 """A workload's quota reservation: flavors, amounts, hosts, and its trimming to fewer pods.
 
 What an admission holds is in queueing.md §1.7 and topology.md §1.5. It is trimmed after a
-scale-down, a partial eviction, or where pods are reclaimable: the last pods in rank order are
-removed first (topology.md §2, Elastic). Reclaimable pods ended and are not started again, so that
-their quota is free (queueing.md §3.3); pods in topology slices are needed by whole slices.
+scale-down or where pods are reclaimable: the last pods in rank order are removed first (topology.md
+§2, Elastic). After a partial eviction it is without the evicted pods, whatever their ranks.
+Reclaimable pods ended and are not started again, so that their quota is free (queueing.md §3.3);
+pods in topology slices are needed by whole slices.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
@@ -107,6 +109,70 @@ def without_ranks(assignment: TopologyAssignment, count: int, later: int) -> Top
     return replace(assignment, domains=_joined(head.domains, tail))
 
 
+def without_domains(
+    assignment: TopologyAssignment, gone: Iterable[TopologyDomain]
+) -> TopologyAssignment:
+    """The assignment with the pods of `gone` subtracted from its domains."""
+    less: Counter[tuple[str, ...]] = Counter()
+    for each in gone:
+        less[each.values] += each.count
+    left = (
+        replace(domain, count=domain.count - less[domain.values]) if less[domain.values] else domain
+        for domain in assignment.domains
+    )
+    return replace(assignment, domains=tuple(domain for domain in left if domain.count > 0))
+
+
+NO_PODS: Mapping[str, int] = {}
+DomainsBySet = Mapping[str, tuple[TopologyDomain, ...]]
+"""Pods by pod set, as the topology domains in which they are."""
+
+
+def without_pods(
+    admission: "Admission",
+    going: Mapping[str, int],
+    stay: Mapping[str, int],
+    later: Mapping[str, int] = NO_PODS,
+    domains: DomainsBySet | None = None,
+) -> "Admission":
+    """The admission after `going` pods have stopped and `stay` remain of each pod set.
+
+    Pods that stopped for another reason are not subtracted twice. `later` pods are still to stop
+    and are no part of `stay`. The pods that go are in `domains`; without these, as in old events,
+    they are the last ones before the `later` ones.
+    """
+    given = tuple(
+        _fewer(each, (going[each.name], stay[each.name], later.get(each.name, 0)), domains)
+        if each.name in stay
+        else each
+        for each in admission.pod_set_assignments
+    )
+    return replace(admission, pod_set_assignments=given)
+
+
+def _fewer(
+    given: PodSetAssignment, pods: tuple[int, int, int], domains: DomainsBySet | None
+) -> PodSetAssignment:
+    going, stay, later = pods
+    places, left = given.topology_assignment, stay + later
+    if places is not None and domains is not None:
+        places = without_domains(places, domains.get(given.name, ()))
+    elif places is not None:
+        placed = pod_count(places)
+        places = without_ranks(places, placed - max(left, placed - going), later)
+    return replace(with_pod_count(given, min(given.count, left)), topology_assignment=places)
+
+
+def with_pod_count(given: PodSetAssignment, count: int) -> PodSetAssignment:
+    """The assignment with the quota of so many pods; its hosts are unchanged."""
+    if count == given.count:
+        return given
+    usage: Requests = {
+        resource: amount // given.count * count for resource, amount in given.resource_usage.items()
+    }
+    return replace(given, count=count, resource_usage=usage)
+
+
 def trimmed_admission(admission: Admission, pod_sets: tuple[PodSet, ...]) -> Admission:
     """The admission with topology assignments for no more pods than the pod sets have.
 
@@ -186,7 +252,8 @@ def needed_admission(
         if has_ended(sets.get(needed.name), assigned, reclaimable)
         else needed
         for assigned in admission.pod_set_assignments
-        for needed in (_with_needed_count(assigned, counts.get(assigned.name, assigned.count)),)
+        for count in (counts.get(assigned.name, assigned.count),)
+        for needed in (with_pod_count(assigned, min(count, assigned.count)),)
     )
     return replace(admission, pod_set_assignments=given)
 
@@ -215,13 +282,3 @@ def _needed_count(pod_set: PodSet, reclaimable: Reclaimable) -> int:
     layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
     size = max(1, layers[0].size) if layers else 1
     return min(pod_set.count, -(-left // size) * size)
-
-
-def _with_needed_count(given: PodSetAssignment, needed: int) -> PodSetAssignment:
-    if needed >= given.count:
-        return given
-    usage: Requests = {
-        resource: amount // given.count * needed
-        for resource, amount in given.resource_usage.items()
-    }
-    return replace(given, count=needed, resource_usage=usage)

@@ -4,9 +4,10 @@ from typing import Literal
 
 import msgspec
 
+from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, WorkloadKey, WorkloadUid
-from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import Admission, TopologyDomain, without_pods
 
 
 class DivergingPodSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,10 +103,11 @@ class PreemptionWithheld(
 
 
 class WorkloadPodsEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_evicted"):
-    """The last pods of these pod sets must stop, and `counts` of them remain.
+    """So many pods of these pod sets must stop, and `counts` of them remain.
 
-    Pods that earlier rounds asked for count as stopped already. `underlying_cause` is the reason of
-    the preemption.
+    `indices` names the pods; without it, as in older releases, they are the last ones. Pods that
+    earlier rounds asked for count as stopped already. `underlying_cause` is the reason of the
+    preemption.
     """
 
     eviction: str
@@ -113,19 +115,30 @@ class WorkloadPodsEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="worklo
     message: Message
     pods: dict[str, int]
     counts: dict[str, int]
+    indices: dict[str, IndexRanges] = {}
     soft: SoftTerms | None = None
 
 
 class WorkloadShrunk(msgspec.Struct, frozen=True, kw_only=True, tag="workload.shrunk"):
     """These pods have stopped and their quota is released; `counts` of their pod sets remain.
 
-    `later` are the pods by pod set, ranked after these, that are still to stop.
+    `later` are the pods by pod set of earlier rounds that are still to stop. `indices` names the
+    pods and `domains` where they were; without both, as in older releases, they are the last ones
+    before the `later` ones.
     """
 
     eviction: str
     pods: dict[str, int]
     counts: dict[str, int]
     later: dict[str, int] = {}
+    indices: dict[str, IndexRanges] = {}
+    domains: dict[str, tuple[TopologyDomain, ...]] = {}
+
+
+def shrunk_admission(admission: Admission, event: WorkloadShrunk) -> Admission:
+    """The admission of a workload without the pods that have stopped."""
+    domains = event.domains if event.indices else None
+    return without_pods(admission, event.pods, event.counts, event.later, domains)
 
 
 class WorkloadGrown(msgspec.Struct, frozen=True, kw_only=True, tag="workload.grown"):

@@ -1,4 +1,4 @@
-"""Whether a workload can be preempted and can preempt, and the priority that protects it.
+"""Whether a workload can be preempted, which of its pods, and the priority that protects it.
 
 Preemptibility and canPreempt come from the workload or its pods, else the Configuration, else the
 legacy threshold, else yes; they are resolved at submission and stored (preemption.md §6.3, trap
@@ -25,10 +25,38 @@ from headgate.domain.workloads.preemption_events import (
     PreemptionGateOpened,
     ProtectionChanged,
 )
-from headgate.domain.workloads.specs import Preemptibility, SettingSource, WorkloadSpec
+from headgate.domain.workloads.specs import PodSet, Preemptibility, SettingSource, WorkloadSpec
 from headgate.domain.workloads.state import TENANT_AUTHORITIES, Workload, WorkloadState
 
 PriorityClasses = Mapping[str, Configured[WorkloadPriorityClassSpec]]
+
+
+def is_divisible(spec: WorkloadSpec) -> bool:
+    """Whether some pods of the workload may be preempted individually."""
+    if spec.preemptibility == "Preemptible":
+        return any(pod_set.disruption_mode != "All" for pod_set in spec.pod_sets)
+    return spec.preemptibility == "SemiPreemptible"
+
+
+def may_evict_whole(spec: WorkloadSpec) -> bool:
+    """Whether preemption may take all pods of the workload: none of them is guaranteed."""
+    if spec.preemptibility == "Preemptible":
+        return True
+    return spec.preemptibility == "SemiPreemptible" and not any(
+        guaranteed_count(spec, pod_set) for pod_set in spec.pod_sets
+    )
+
+
+def guaranteed_count(spec: WorkloadSpec, pod_set: PodSet) -> int:
+    """The pods of a pod set that are never preempted singly; the whole count if none may be.
+
+    With a minCount of 0 that is none: beside pods of other pod sets all of them may leave.
+    """
+    if spec.preemptibility == "SemiPreemptible":
+        return pod_set.count if pod_set.min_count is None else pod_set.min_count
+    if spec.preemptibility == "Preemptible" and pod_set.disruption_mode != "All":
+        return 1 if pod_set.min_count is None else pod_set.min_count
+    return pod_set.count
 
 
 def protection_of(spec: WorkloadSpec) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import blake2b
+from math import lcm
 from typing import Any, Final, Literal
 
 import msgspec
@@ -256,6 +257,16 @@ def allowed_flavors(annotations: Annotations) -> tuple[str, ...]:
 def admission_gates(annotations: Annotations) -> tuple[str, ...]:
     """The admission gates of the workload; a gate is opened by removing it from the annotation."""
     return _listed(annotations.get(ADMISSION_GATES, ""))
+
+
+def unit_size(pod_set: PodSet) -> int:
+    """The pods that leave together: those of a topology slice, of a replica, or of both."""
+    layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
+    size = max(1, layers[0].size) if layers else 1
+    if pod_set.disruption_mode != "Replica":
+        return size
+    replicas = pod_set.pod_index.sub_group_count if pod_set.pod_index else 0
+    return lcm(size, max(1, pod_set.count // max(1, replicas)))
 
 
 def is_elastic(annotations: Annotations) -> bool:

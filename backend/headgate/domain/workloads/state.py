@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import MessageOrText, message
 from headgate.domain.workloads.admission import Admission, shared_admission
@@ -86,14 +87,16 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class PodEviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Pods that a preemption round evicts while the rest of the workload keeps running.
 
-    `pods` counts them by pod set: the last ones in rank order that no earlier round has asked for.
-    `counts` is how many pods of each set remain afterwards. `must_go` is set once lower-ranked pods
-    have stopped, after which the eviction cannot be cancelled.
+    `pods` counts them by pod set, `indices` names them; of an older release, which names none, they
+    are the last ones that no earlier round has asked for. `counts` is how many pods of each set
+    remain afterwards. `must_go` is set once pods of a later round have stopped, after which the
+    eviction cannot be cancelled.
     """
 
     eviction: Eviction
     pods: dict[str, int]
     counts: dict[str, int]
+    indices: dict[str, IndexRanges] = {}
     must_go: bool = False
 
 

@@ -21,9 +21,9 @@ from headgate.domain.scheduling.results import Mode, QuotaResult, VictimSearch
 from headgate.domain.values.message import message
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.pods.eviction_units import evicting_pods
 from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.preemption import evicting_pods
 
 PREEMPTION_NOT_ALLOWED = "PreemptionNotAllowed"
 PREEMPTION_DISABLED = message("PreemptionDisabled")

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.priority_classes import DisruptionBudgetSpec
 from headgate.domain.values.selectors import matches_selector
-from headgate.domain.workloads.pods.eviction_units import placed_pods
+from headgate.domain.workloads.pods.eviction_units import evicting_pods, placed_pods
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition, is_condition_true
-from headgate.domain.workloads.transitions.preemption import evicting_pods
 
 ConfiguredBudgets = Mapping[str, Configured[DisruptionBudgetSpec]]
 

@@ -26,11 +26,9 @@ from headgate.domain.scheduling.quota.usage import QuotaUsage, add_usage, empty_
 from headgate.domain.values.quantities import FlavorResource, Requests
 from headgate.domain.workloads.admission import Admission, needed_admission
 from headgate.domain.workloads.pods.eviction_units import (
-    EvictionUnit,
-    eviction_units,
-    is_divisible,
+    DivisibleWorkload,
+    divisible_workload,
     lost_pods,
-    may_evict_whole,
     protection_of_unit,
     without_evicting_pods,
 )
@@ -39,6 +37,7 @@ from headgate.domain.workloads.predicates import (
     has_released_quota,
     is_evicting,
 )
+from headgate.domain.workloads.protection import is_divisible, may_evict_whole
 from headgate.domain.workloads.state import Workload
 
 ChargedAdmissions: TypeAlias = tuple[Admission | None, Admission | None]
@@ -57,7 +56,14 @@ def is_usage_unchanged(old: Workload | None, new: Workload | None) -> bool:
         and old.spec is new.spec
         and old.reclaimable is new.reclaimable
         and old.finished_at == new.finished_at
+        and (_living_pods(old) == _living_pods(new) or not is_divisible(new.spec))
     )
+
+
+def _living_pods(workload: Workload) -> tuple[object, ...]:
+    """What of its pods the eviction units of a workload depend on."""
+    ended = [(p.succeeded, p.failed, p.stopped) for _, p in sorted(workload.progress.items())]
+    return workload.layout.nodes, ended
 
 
 def has_new_assignment(old: Workload | None, new: Workload) -> bool:
@@ -95,7 +101,7 @@ def charged_admissions(workload: Workload | None) -> ChargedAdmissions:
         return workload.admission, None
     if not workload.pod_evictions:
         return workload.admission, workload.admission
-    return workload.admission, without_evicting_pods(workload.admission, workload.pod_evictions)
+    return workload.admission, without_evicting_pods(workload)
 
 
 NO_PODS_PLACED = PlacedWorkload((), ())
@@ -123,8 +129,8 @@ ChargeChange: TypeAlias = tuple[int, Callable[[int, Charge], None], Charge]
 class Charges:
     """Usage and hosts of a partition, and the charge of each admitted workload.
 
-    `holding` has the charges by ClusterQueue and workload; `divisible` the eviction units of
-    workloads that may lose single pods, `shrunk` names those that lost some. `known_holders` caches
+    `holding` has the charges by ClusterQueue and workload; `divisible` the workloads that may lose
+    single pods, `shrunk` names those that lost some. `known_holders` caches
     which workloads hold most of a FlavorResource below a node of the quota tree, until any charge
     changes. `neighbors` are the pods on hosts in each view.
     """
@@ -138,7 +144,7 @@ class Charges:
             for kind, _, name in (node.partition("/") for node in sorted(tree.path))
             if kind == "clusterqueue"
         }
-        self.divisible: dict[str, tuple[EvictionUnit, ...]] = {}
+        self.divisible: dict[str, DivisibleWorkload] = {}
         self.shrunk: dict[str, None] = {}
         self.known_holders: dict[tuple[str, FlavorResource], tuple[str, ...]] = {}
         self._tree = tree
@@ -253,18 +259,23 @@ class Charges:
 
     def _admitted_units(self, workload: Workload) -> Iterator[AdmittedUnit]:
         is_preemptible = may_evict_whole(workload.spec)
-        parts = self.divisible.get(workload.key)
-        if parts is None:
+        divisible = self.divisible.get(workload.key)
+        if divisible is None:
             charge = self.held_by(workload)
             protection = protection_of_unit(workload.spec, None)
             yield AdmittedUnit(charge.cluster_queue, protection, is_preemptible, charge.pods)
             return
-        for part in parts:
-            charge = self.charge_of(workload, part.admission)
-            may_be_evicted = is_preemptible or not part.is_remainder
-            name = "" if part.is_remainder else part.name
-            protection = protection_of_unit(workload.spec, part)
-            yield AdmittedUnit(charge.cluster_queue, protection, may_be_evicted, charge.pods, name)
+        undivided, remainder = divisible.undivided(), divisible.units()[-1]
+        for unit in (*divisible.single, undivided):
+            charge = self.charge_of(workload, unit.admission)
+            yield AdmittedUnit(
+                charge.cluster_queue,
+                protection_of_unit(workload.spec, remainder if unit is undivided else unit),
+                is_preemptible or unit is not undivided,
+                charge.pods,
+                "" if unit is undivided else unit.name,
+                unit.eviction_order,
+            )
 
     def _changes(
         self, old: Workload | None, new: Workload | None
@@ -305,7 +316,7 @@ class Charges:
             self.shrunk.pop(old.key, None)
         if new is not None and held is not None:
             self.holding.setdefault(held.cluster_queue, {})[new.key] = held
-            if is_divisible(new.spec) and (parts := eviction_units(new)):
-                self.divisible[new.key] = parts
+            if (divisible := divisible_workload(new)) is not None:
+                self.divisible[new.key] = divisible
             if lost_pods(new):
                 self.shrunk[new.key] = None

@@ -25,7 +25,8 @@ INITIAL_LENGTH = 64
 class AdmittedUnit:
     """An admitted workload's queue, protection and pods, or those of single pods of it.
 
-    With an `eviction_unit` these are single pods that may be evicted, under that name.
+    With an `eviction_unit` these are single pods that may be evicted, under that name; not all of
+    one workload may be, and those of the lowest `order` are first.
     """
 
     queue: str
@@ -33,6 +34,7 @@ class AdmittedUnit:
     is_preemptible: bool
     pods: tuple[PodsOnHosts, ...]
     eviction_unit: str = ""
+    order: int = 0
 
 
 class AdmittedIndex:
@@ -53,6 +55,7 @@ class AdmittedIndex:
         self.units_of: dict[str, tuple[str, ...]] = {}
         self._end = self._void = 0
         self._protections, self._in_queue = _ints(INITIAL_LENGTH), _ints(INITIAL_LENGTH)
+        self._orders = _ints(INITIAL_LENGTH)
         self._preemptible: Bools = np.zeros(INITIAL_LENGTH, dtype=np.bool_)
         self._rows, self._holders = _ints(INITIAL_LENGTH), _ints(INITIAL_LENGTH)
         self._counts = _ints(INITIAL_LENGTH)
@@ -62,6 +65,11 @@ class AdmittedIndex:
     def protections(self) -> Ints:
         """The priority that protects each holder."""
         return self._protections[: len(self.names)]
+
+    @property
+    def orders(self) -> Ints:
+        """The place of each holder in the eviction order of its workload, 0 for whole ones."""
+        return self._orders[: len(self.names)]
 
     @property
     def preemptible(self) -> Bools:
@@ -135,6 +143,7 @@ class AdmittedIndex:
         number = self._free.pop() if self._free else self._new_number()
         self.numbers[name], self.names[number] = number, name
         self._protections[number] = standing.protection
+        self._orders[number] = standing.order
         self._preemptible[number] = standing.is_preemptible
         self._in_queue[number] = self._queues.setdefault(standing.queue, len(self._queues))
         begin = self._end
@@ -159,6 +168,7 @@ class AdmittedIndex:
         if len(self.names) == len(self._protections):
             self._protections = _doubled(self._protections)
             self._in_queue = _doubled(self._in_queue)
+            self._orders = _doubled(self._orders)
             self._preemptible = np.append(self._preemptible, np.zeros_like(self._preemptible))
         self.names.append("")
         return len(self.names) - 1

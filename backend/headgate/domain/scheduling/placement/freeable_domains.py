@@ -4,7 +4,7 @@ For all domains at once: entries are sorted by host and protection, and what is 
 removal is a running sum (preemption.md §6.6, §6.7).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from operator import add, floordiv, sub
 
@@ -34,7 +34,8 @@ from headgate.domain.workloads.specs import PodSet
 class EvictableEntries:
     """Evictable pods, host by host, ordered by domain and ascending protection.
 
-    `leaves` are those of the flavor, `amounts` the usage of all `counts` pods of an entry.
+    `leaves` are those of the flavor, `amounts` the usage of all `counts` pods of an entry, `orders`
+    its place in the eviction order of its workload.
     """
 
     holders: Ints
@@ -43,6 +44,7 @@ class EvictableEntries:
     protections: Ints
     counts: Ints
     amounts: Ints
+    orders: Ints
 
 
 def eviction_cost_bound(
@@ -126,7 +128,8 @@ def freeable_domains(
     """Returns up to `most` domains of a level that evictions can free.
 
     They are those with most free, and so with the fewest pods to move (preemption.md §6.7); at the
-    lowest level those of the lowest possible protection, since leaves differ by it alone.
+    lowest level those of the lowest possible protection, since leaves differ by it alone. Of equal
+    ones the first have the single pods that come first in the eviction order of a workload.
     """
     if not len(now.topology.paths):
         return []
@@ -141,7 +144,9 @@ def freeable_domains(
     found = np.flatnonzero(could)
     is_leaf = level == len(now.topology.levels) - 1
     first = min_protection[found] if is_leaf else now.topology.zeros[level][found]
-    found = found[np.lexsort([found, -can[found], first])][:most]
+    orders = np.full(len(room), np.iinfo(np.int64).max)
+    np.minimum.at(orders, entries.domains, entries.orders)
+    found = found[np.lexsort([found, orders[found], -can[found], first])][:most]
     min_weight = eviction_cost_bound(now, shape.workers, (level, found), pods, entries)
     begins = np.searchsorted(entries.domains, found)
     ends = np.searchsorted(entries.domains, found, side="right")
@@ -174,7 +179,25 @@ def _entries(
         protections[order],
         admitted.counts[of],
         admitted.amounts[:, of],
+        admitted.orders[admitted.holders[of]],
     )
+
+
+def usable_hosts(
+    now: PlacementContext, pod_sets: Iterable[PodSet], evictable: tuple[AdmittedIndex, Bools]
+) -> Bools:
+    """Returns which rows of the host table could hold a pod once all evictable pods have left."""
+    entries, rows = _entries(now, len(now.topology.levels) - 1, *evictable), now.topology.rows
+    free = now.table.free[PROJECTED][:, rows]
+    np.add.at(free.T, entries.leaves, entries.amounts.T)
+    usable: Bools = np.zeros(now.table.free[PROJECTED].shape[1], dtype=np.bool_)
+    for pod_set in pod_sets:
+        takes = pod_limits(now, pod_set, slice(0, len(rows))) > 0
+        for name, amount in sorted(single_pod_requests(pod_set).items()):
+            if name in now.table.resources:
+                takes &= free[now.table.resources[name]] >= amount
+        usable[rows[takes]] = True
+    return usable
 
 
 def _steps(

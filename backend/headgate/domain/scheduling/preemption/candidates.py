@@ -24,12 +24,12 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.pods.eviction_units import (
     EvictionUnit,
-    may_evict_whole,
     placed_pods,
     protection_of_unit,
     workload_of,
 )
 from headgate.domain.workloads.predicates import is_evicting
+from headgate.domain.workloads.protection import may_evict_whole
 from headgate.domain.workloads.state import Workload, condition
 
 MAX_LISTED_CANDIDATES = 20

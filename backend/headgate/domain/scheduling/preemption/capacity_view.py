@@ -14,7 +14,7 @@ from headgate.domain.scheduling.partition.topology_assignment import (
 )
 from headgate.domain.scheduling.placement.admitted_index import PodsOnHosts
 from headgate.domain.scheduling.placement.freeable_domains import EvictionSimulation, LeafPods
-from headgate.domain.scheduling.placement.host_table import ACTUAL, OVERLAY, PROJECTED
+from headgate.domain.scheduling.placement.host_table import ACTUAL, OVERLAY, PROJECTED, Bools
 from headgate.domain.scheduling.placement.neighbors import is_allowed
 from headgate.domain.scheduling.preemption.request import Candidate
 from headgate.domain.scheduling.preemption.topology_domains import PreemptionDomain
@@ -69,6 +69,8 @@ class CapacityView(msgspec.Struct, gc=False):
     ClusterQueue, where only these matter; otherwise all that is admitted is one. Without a
     `demand` quota alone is viewed. With a `simulation` the hosts of `domain` are counted in plain
     numbers and the host table is unchanged; otherwise removals change its projected view.
+    `usable` are the hosts that the demand needs some of; of workloads that may lose single pods
+    those there are candidates first.
     """
 
     tree: QuotaTree
@@ -81,6 +83,7 @@ class CapacityView(msgspec.Struct, gc=False):
     simulation: EvictionSimulation | None = None
     found: Admission | None = None
     leaf_pods: LeafPods | None = None
+    usable: Bools | None = None
 
     def used(self, node: str, key: FlavorResource) -> int:
         """What a node uses."""
@@ -190,7 +193,7 @@ class CapacityView(msgspec.Struct, gc=False):
         charges = self.partition.charges
         for key, charge in charges.holding.get(node.removeprefix("clusterqueue/"), {}).items():
             if key in charges.divisible:
-                yield from units_of(self.partition, self.workloads[key])
+                yield from units_of(self.partition, self.workloads[key], self.usable)
             else:
                 yield Candidate(self.workloads[key], node, charge.amounts)
 
@@ -219,10 +222,23 @@ class CapacityView(msgspec.Struct, gc=False):
         return charges.held_by(candidate.workload)
 
 
-def units_of(partition: Partition, workload: Workload) -> Iterator[Candidate]:
-    """Yields the eviction units of a workload that may lose single pods."""
-    for eviction_unit in partition.charges.divisible[workload.key]:
-        charge = partition.charges.charge_of(workload, eviction_unit.admission)
-        yield Candidate(
-            workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts, eviction_unit
-        )
+def units_of(
+    partition: Partition, workload: Workload, usable: Bools | None = None
+) -> Iterator[Candidate]:
+    """Yields the eviction units of a workload that may lose single pods.
+
+    With `usable` hosts the units on them come first, and leave independently of each other.
+    """
+    charges, divisible = partition.charges, partition.charges.divisible[workload.key]
+    if usable is None:
+        units = divisible.units()
+    else:
+        is_usable = {
+            unit.name: any(bool(usable[rows].any()) for rows, _, _ in pods)
+            for unit in divisible.single
+            for pods in (charges.charge_of(workload, unit.admission).pods,)
+        }
+        units = divisible.units(lambda unit: is_usable[unit.name])
+    for unit in units:
+        charge = charges.charge_of(workload, unit.admission)
+        yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts, unit)

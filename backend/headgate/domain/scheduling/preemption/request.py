@@ -136,8 +136,9 @@ def candidate_of(victim: Victim) -> Candidate:
 class BlockedChains:
     """Unit chains with an excluded unit: no later unit of such a chain may leave.
 
-    Pod sets are evicted pod by pod, the remainder of the workload last, so a unit may leave only
-    after those before it and may stay only if those after it stay (trap P13).
+    Where no certain hosts are needed, pod sets are evicted pod by pod, so a unit may leave only
+    after those before it and may stay only if those after it stay (trap P13). The remainder of a
+    workload leaves after all its units.
     """
 
     def __init__(self) -> None:
@@ -217,7 +218,7 @@ def merge_by_workload(victims: Sequence[Victim]) -> tuple[Victim, ...]:
 def _merged(group: list[Victim]) -> Victim:
     first = group[0]
     amounts: FlavorResourceQuantities = {}
-    pods: dict[str, int] = {}
+    indices: dict[str, tuple[int, ...]] = {}
     is_whole = False
     for victim in group:
         eviction_unit = victim.candidate.eviction_unit
@@ -225,8 +226,9 @@ def _merged(group: list[Victim]) -> Victim:
             return victim
         is_whole = is_whole or eviction_unit.is_remainder
         add_to(amounts, victim.candidate.amounts)
-        add_to(pods, eviction_unit.pods)
-    eviction_unit = None if is_whole else combined_unit(first.workload, pods)
+        for name, found in eviction_unit.indices.items():
+            indices[name] = (*indices.get(name, ()), *found)
+    eviction_unit = None if is_whole else combined_unit(first.workload, indices)
     return replace(
         first, candidate=replace(first.candidate, amounts=amounts, eviction_unit=eviction_unit)
     )

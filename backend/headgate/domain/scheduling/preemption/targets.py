@@ -15,7 +15,7 @@ from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.partition.eviction_graph import Epoch
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.topology_assignment import PlacementDemand
-from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
 from headgate.domain.scheduling.preemption.candidates import CandidateMask, mask_candidates
 from headgate.domain.scheduling.preemption.capacity_view import (
     CandidatesByNode,
@@ -32,6 +32,7 @@ from headgate.domain.scheduling.preemption.topology_domains import (
     PreemptionDomain,
     plan_score,
     preemption_domains,
+    usable_for,
 )
 from headgate.domain.scheduling.preemption.victim_plan import (
     ExcludedVictims,
@@ -129,13 +130,13 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
         """The workloads of a ClusterQueue within their minimum runtime."""
         return self.partition.minimum_runtime.protected_in(node, node=self.node)
 
-    def candidates(self, names: Iterable[str]) -> Iterator[Candidate]:
+    def candidates(self, names: Iterable[str], usable: Bools | None) -> Iterator[Candidate]:
         """Yields the named workloads, as eviction units where single pods may be evicted."""
         divisible = self.partition.charges.divisible
         for name in dict.fromkeys(map(workload_of, names)) if divisible else names:
             workload = self.workloads[name]
             if name in divisible:
-                yield from units_of(self.partition, workload)
+                yield from units_of(self.partition, workload, usable)
                 continue
             charge = self.partition.charges.held_by(workload)
             yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts)
@@ -176,6 +177,7 @@ def find_victims(context: PreemptionContext, demand: PlacementDemand) -> VictimP
         nodes_in_reach(view, request, rules),
         context.runtime_protected,
     )
+    view.usable = usable_for(context.partition, demand, mask)
     if demand.running:
         # Running pods of a replaced slice are in their domains already: hosts anywhere will do.
         return plan_victims(view, request, rules)
@@ -209,7 +211,9 @@ def _plan_of_several_groups(  # noqa: PLR0913, PLR0917 - as `_best_domain_plan`
     Domains that a group prefers go first, as they do for a lone group. Without a plan on any hosts
     none is searched: in fewer there is less.
     """
-    anywhere = plan_victims(_host_view(context, demand), request, rules)
+    view = _host_view(context, demand)
+    view.usable = usable_for(context.partition, demand, mask)
+    anywhere = plan_victims(view, request, rules)
     if anywhere.admission is None:
         return anywhere
     cost = plan_score(anywhere.victims, rules.budgets.violations(anywhere.victims), "")
@@ -269,7 +273,7 @@ def _best_domain_plan(  # noqa: PLR0913, PLR0917 - one search, of several that s
             break
         domain = domain_candidate.domain()
         here = replace(request, short_of_quota=short, occupants=domain.occupants)
-        candidates = context.candidates(eligible if short else domain.occupants)
+        candidates = context.candidates(eligible if short else domain.occupants, domain.usable)
         known = _by_node(found for found in candidates if here.is_blocked_by(found))
         found = plan_victims(_host_view(context, demand, domain, known), here, rules)
         protected.update(found.protected)

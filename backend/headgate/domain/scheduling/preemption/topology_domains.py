@@ -33,8 +33,9 @@ from headgate.domain.scheduling.placement.freeable_domains import (
     fits_in_one_domain,
     freeable_domains,
     is_sum_of_hosts,
+    usable_hosts,
 )
-from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.search import slice_constraints
 from headgate.domain.scheduling.preemption.candidates import CandidateMask, quota_reserved_at
@@ -57,7 +58,8 @@ class PreemptionDomain(msgspec.Struct, frozen=True, gc=False):
     """A topology domain, or one for each of several groups, with the eligible workloads there.
 
     `areas` are what of the topology each pod set may use. Of one group, `context` is the placement
-    restricted to the domain, in the projected view, and `shape` what it requests.
+    restricted to the domain, in the projected view, and `shape` what it requests. `usable` are the
+    hosts there that could hold a pod, where some workload may lose single pods.
     """
 
     name: str
@@ -65,6 +67,7 @@ class PreemptionDomain(msgspec.Struct, frozen=True, gc=False):
     occupants: Mapping[str, bool]
     context: PlacementContext | None = None
     shape: RequestShape | None = None
+    usable: Bools | None = None
 
     def fits(self) -> bool | None:
         """Whether the pods of one group fit on the hosts that are free now; None of several."""
@@ -88,7 +91,7 @@ class DomainCandidate(msgspec.Struct, frozen=True, gc=False):
     context: PlacementContext
     shape: RequestShape
     level: int
-    admitted: AdmittedIndex
+    mask: CandidateMask
     freeable: FreeableDomain
 
     @property
@@ -99,15 +102,21 @@ class DomainCandidate(msgspec.Struct, frozen=True, gc=False):
     def domain(self) -> PreemptionDomain:
         """Returns the domain with its occupants."""
         topology, number = self.context.topology, self.freeable.domain
-        names = (self.admitted.names[holder] for holder in self.freeable.holders.tolist())
-        owners = map(workload_of, names) if self.admitted.units_of else names
+        admitted, usable = self.mask.admitted, None
+        names = (admitted.names[holder] for holder in self.freeable.holders.tolist())
+        owners = map(workload_of, names) if admitted.units_of else names
         here = subtopology_of(topology, self.level, number)
+        context = replace(self.context, topology=here)
+        if admitted.units_of:
+            pod_sets = [each for each in (self.shape.workers, self.shape.leader) if each]
+            usable = usable_hosts(context, pod_sets, (admitted, self.mask.eligible))
         return PreemptionDomain(
             name=domain_name(topology, self.level, number),
             areas=dict.fromkeys(self.pod_sets, here),
             occupants=dict.fromkeys(owners, True),
-            context=replace(self.context, topology=here),
+            context=context,
             shape=self.shape,
+            usable=usable,
         )
 
 
@@ -129,6 +138,7 @@ class DomainCombination(msgspec.Struct, frozen=True, gc=False):
             name=" ".join(domain.name for domain in found),
             areas={name: area for domain in found for name, area in domain.areas.items()},
             occupants={name: True for domain in found for name in domain.occupants},
+            usable=either([domain.usable for domain in found]),
         )
 
 
@@ -178,7 +188,7 @@ def _candidates(
     limit = partition.config.configuration.preemption.most_domains
     names = tuple(pod_set.name for pod_set in pod_sets)
     return [
-        DomainCandidate(names, context, shape, level, mask.admitted, freeable)
+        DomainCandidate(names, context, shape, level, mask, freeable)
         for freeable in freeable_domains(
             context, shape, level, (mask.admitted, mask.eligible), limit
         )
@@ -245,15 +255,38 @@ def _one_group(pod_sets: Iterable[PodSet]) -> tuple[PodSet, PodSet | None] | Non
     return workers, leader
 
 
-PlanScore: TypeAlias = tuple[int, int, int, int, int, Instant, str]
+def usable_for(partition: Partition, demand: PlacementDemand, mask: CandidateMask) -> Bools | None:
+    """Returns the hosts that could hold a pod of the demand; None if no single pods may leave."""
+    if not mask.admitted.units_of:
+        return None
+    found = []
+    for each in demand.assignment.pod_sets:
+        flavor = topology_flavor(partition, each)
+        if flavor:
+            context = placement_context(partition, demand, flavor, (PROJECTED,), {})
+            found.append(usable_hosts(context, (each.pod_set,), (mask.admitted, mask.eligible)))
+    return either(found)
+
+
+def either(masks: Sequence[Bools | None]) -> Bools | None:
+    """Returns the hosts in any of the masks; None if there is none."""
+    found: Bools | None = None
+    for mask in masks:
+        if mask is not None:
+            found = mask if found is None else found | mask
+    return found
+
+
+PlanScore: TypeAlias = tuple[int, int, int, int, int, int, Instant, str]
 
 
 def plan_score(victims: Sequence[Victim], violations: int, domain: str) -> PlanScore:
     """Returns the cost of a plan, the lower the better (§6.6 SCORE, traps P11 and P14).
 
     In this order: violated budgets, the highest protection, pods weighted by priority, workloads,
-    pods, the earliest start among the best protected (later is better), the domain's name. Of
-    plans that tie in the first three, that with fewer `FollowUps` goes first.
+    pods, pods that stay although single ones of lower ranks leave, the earliest start among the
+    best protected (later is better), the domain's name. Of plans that tie in the first three, that
+    with fewer `FollowUps` goes first.
     kube-scheduler: pickOneNodeForPreemption.
     """
     protections = [
@@ -272,7 +305,9 @@ def plan_score(victims: Sequence[Victim], violations: int, domain: str) -> PlanS
         if priority == highest
     ]
     earliest = min(started, default=0)
-    return violations, highest, weighted, len(victims), sum(pods), -earliest, domain
+    units = (victim.candidate.eviction_unit for victim in victims)
+    later = sum(unit.later_ranked for unit in units if unit is not None)
+    return violations, highest, weighted, len(victims), sum(pods), later, -earliest, domain
 
 
 class FollowUps:

@@ -44,7 +44,6 @@ from headgate.domain.workloads.state import Workload
 from headgate.domain.workloads.transitions.preemption import (
     can_cancel,
     find_eviction,
-    later_ranked_pods,
     pod_eviction_of,
 )
 
@@ -287,7 +286,7 @@ def _freed_by(charges: Charges, victim: Workload, eviction: str) -> Charge:
     some = pod_eviction_of(victim, eviction)
     if some is None or victim.admission is None:
         return charges.held_by(victim)
-    going = evicting_pods_admission(victim.admission, some, later_ranked_pods(victim, some))
+    going = evicting_pods_admission(victim, some)
     return charges.charge_of(victim, going)
 
 

@@ -30,6 +30,7 @@ from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.results import Mode, VictimSearch
 from headgate.domain.scheduling.rounds.progress import invalidate_taken, supersede_rounds
+from headgate.domain.values.index_ranges import IndexRanges, ranges_of
 from headgate.domain.values.instants import (
     MICROSECONDS_PER_SECOND,
     Instant,
@@ -41,20 +42,23 @@ from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.explanation import Blocker, Explanation, ProtectedCandidate
-from headgate.domain.workloads.pods.eviction_units import remaining_counts
+from headgate.domain.workloads.pods.eviction_units import (
+    EvictionUnit,
+    remaining_counts,
+    shrunk_event,
+)
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption_events import (
     PreemptionWithheld,
     PreemptorReference,
     SoftTerms,
     WorkloadPodsEvicted,
-    WorkloadShrunk,
 )
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.specs import EvictionPolicy
 from headgate.domain.workloads.state import Workload, condition, is_admitted, is_condition_true
 from headgate.domain.workloads.transitions.eviction import preemptor_reference
-from headgate.domain.workloads.transitions.preemption import evicting_pods
+from headgate.domain.workloads.transitions.preemption import apply_pods_evicted
 
 
 def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:
@@ -120,8 +124,13 @@ def _victim_eviction(
         message=why,
         pods=eviction_unit.pods,
         counts=remaining_counts(workload, eviction_unit.pods),
+        indices=_named_pods(eviction_unit),
     )
     return pods_eviction_of(config, workload, some, cycle.at)
+
+
+def _named_pods(eviction_unit: EvictionUnit) -> dict[str, IndexRanges]:
+    return {name: ranges_of(found) for name, found in eviction_unit.indices.items()}
 
 
 def _preemptor_reference(
@@ -224,6 +233,7 @@ def _victim(cycle: CycleContext, chosen: Victim, violates: tuple[str, ...]) -> R
         protection=protection_of(victim.spec),
         pods=chosen.candidate.pods,
         shrinks_to={} if eviction_unit is None else remaining_counts(victim, eviction_unit.pods),
+        indices={} if eviction_unit is None else _named_pods(eviction_unit),
         freed={
             f"{flavor}/{resource}": amount for (flavor, resource), amount in sorted(freed.items())
         },
@@ -348,13 +358,8 @@ def pods_eviction_of(
     """Evict some pods of a victim while the rest of it goes on."""
     stream = workload_stream(victim.key)
     if not is_admitted(victim):
-        later = {
-            name: n for name, n in evicting_pods(victim.pod_evictions).items() if name in asked.pods
-        }
-        shrunk = WorkloadShrunk(
-            eviction=asked.eviction, pods=asked.pods, counts=asked.counts, later=later
-        )
-        return [(stream, asked), (stream, shrunk)]
+        after = apply_pods_evicted(victim, asked, at)
+        return [(stream, asked), (stream, shrunk_event(after, after.pod_evictions[-1]))]
     return [(stream, replace(asked, soft=soft_terms(config, victim, at)))]
 
 

@@ -42,6 +42,7 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
     WorkloadStopped,
 )
+from headgate.domain.workloads.pods.eviction_units import shrunk_event
 from headgate.domain.workloads.pods.pod_set_updates import update_violations
 from headgate.domain.workloads.predicates import (
     has_quota_reservation,
@@ -63,7 +64,6 @@ from headgate.domain.workloads.state import (
 from headgate.domain.workloads.transitions.preemption import (
     find_eviction,
     pod_eviction_of,
-    shrunk_event,
 )
 
 CANCELLED_WHILE_RUNNING = message("CancelledWhileRunning")

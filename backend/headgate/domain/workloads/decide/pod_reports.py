@@ -47,9 +47,9 @@ from headgate.domain.workloads.pods.completions import (
     is_success,
     with_completions,
 )
+from headgate.domain.workloads.pods.eviction_units import pods_of_evictions, shrunk_event
 from headgate.domain.workloads.predicates import require_reported
 from headgate.domain.workloads.state import Workload, WorkloadState, is_admitted, is_condition_true
-from headgate.domain.workloads.transitions.preemption import pods_of_evictions, shrunk_event
 
 MAX_RESULT_LENGTH = 4_096
 MAX_MESSAGE_LENGTH = 4_096
@@ -326,7 +326,7 @@ def _partial_stops(
     by_index = {(pod.pod_set, pod.index): pod for pod in pods}
     for pod_eviction, taken in pods_of_evictions(workload):
         chosen = [by_index[name, index] for name, found in taken.items() for index in found]
-        if chosen and all(_is_gone(workload, command, pod) for pod in chosen):
+        if all(_is_gone(workload, command, pod) for pod in chosen):
             return (shrunk_event(workload, pod_eviction),)
     return ()
 

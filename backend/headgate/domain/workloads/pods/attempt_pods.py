@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.values.index_ranges import IndexRanges, contains, count_of, joined, without
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.admission import Admission, PodSetAssignment
+from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyDomain
 from headgate.domain.workloads.events import ReportedPods
 
 Nodes = dict[int, str]
@@ -69,6 +69,36 @@ def pod_nodes(admission: Admission, layout: AttemptLayout) -> dict[str, Nodes]:
 def _nodes_of(given: PodSetAssignment, layout: AttemptLayout) -> Nodes:
     known = layout.nodes.get(given.name)
     return dict(enumerate(assigned_nodes(given))) if known is None else known
+
+
+def domain_of_each_pod(
+    given: PodSetAssignment, layout: AttemptLayout
+) -> dict[int, tuple[str, ...]]:
+    """The topology domain of each pod by index; empty without a topology assignment.
+
+    The layout tells the host of a pod; where domains are no hosts, pods are in them by rank.
+    """
+    known = given.topology_assignment
+    if known is None:
+        return {}
+    by_node = {domain.values[-1]: domain.values for domain in known.domains}
+    by_rank = (domain.values for domain in known.domains for _ in range(domain.count))
+    pods = zip(_nodes_of(given, layout).items(), by_rank, strict=False)
+    return {index: by_node.get(node, values) for (index, node), values in pods}
+
+
+def domains_of_pods(
+    given: PodSetAssignment, layout: AttemptLayout, indices: Iterable[int]
+) -> tuple[TopologyDomain, ...]:
+    """The topology domains of some pods of a pod set, in the order of its assignment."""
+    places = domain_of_each_pod(given, layout)
+    counts = Counter(places[index] for index in indices if index in places)
+    known = given.topology_assignment
+    return tuple(
+        TopologyDomain(domain.values, counts[domain.values])
+        for domain in (known.domains if known is not None else ())
+        if counts[domain.values]
+    )
 
 
 def attempt_pods(admission: Admission, layout: AttemptLayout) -> Iterator[AttemptPod]:

@@ -1,30 +1,28 @@
 """Eviction units: pods of a workload that preemption may take individually (preemption.md §6.6).
 
-They are the pods beyond the guaranteed count of SemiPreemptible workloads, and those of a `Single`
-pod set beyond its minCount or first pod. Units are taken from the last rank on, in whole topology
-slices, and of a `Replica` pod set in whole replicas; no other subsets exist. Compare KEP-5710,
-where the unit is a pod group.
+As many pods may go as a pod set has beyond its guaranteed count, in whole topology slices, and of a
+`Replica` pod set in whole replicas. The last ranks go first; where a preemptor needs certain hosts,
+the pods on these do, whatever their ranks. Compare KEP-5710, where the unit is a pod group.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import repeat
-from math import lcm
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.values.quantities import Requests
+from headgate.domain.values.index_ranges import contains, ranges_of
 from headgate.domain.workloads.admission import (
     Admission,
     PodSetAssignment,
     TopologyDomain,
     needed_admission,
-    pod_count,
-    trimmed_to,
-    without_ranks,
+    with_pod_count,
+    without_pods,
 )
-from headgate.domain.workloads.protection import protection_of
-from headgate.domain.workloads.specs import PodSet, WorkloadSpec, is_elastic
+from headgate.domain.workloads.pods.attempt_pods import NO_PROGRESS, domains_of_pods, pod_nodes
+from headgate.domain.workloads.preemption_events import WorkloadShrunk
+from headgate.domain.workloads.protection import guaranteed_count, is_divisible, protection_of
+from headgate.domain.workloads.specs import PodSet, WorkloadSpec, is_elastic, unit_size
 from headgate.domain.workloads.state import PodEviction, Workload
 
 UNIT_SEPARATOR = "#"
@@ -34,9 +32,10 @@ UNIT_SEPARATOR = "#"
 class EvictionUnit(msgspec.Struct, frozen=True, gc=False):
     """Pods that can only leave together, and the place they have in `admission`.
 
-    `name` begins with the key of its workload. `pods` counts the last pods of each pod set; the
-    unit that `is_remainder` holds every pod that no other unit holds. Units of one workload are
-    evicted in ascending `eviction_order`.
+    `name` begins with the key of its workload. `pods` counts them by pod set, `indices` names them;
+    the unit that `is_remainder` holds every pod that no other unit holds, without naming them.
+    Units of one workload are evicted in ascending `eviction_order`, those of one `chain` only after
+    the units before them. `later_ranked` counts the pods that stay and rank after one that leaves.
     """
 
     name: str
@@ -44,44 +43,72 @@ class EvictionUnit(msgspec.Struct, frozen=True, gc=False):
     admission: Admission
     eviction_order: int
     is_remainder: bool = False
+    indices: dict[str, tuple[int, ...]] = {}
+    chain: str = ""
+    later_ranked: int = 0
 
-    @property
-    def chain(self) -> str:
-        """The name shared by the units of one pod set, which are evicted in order."""
-        return self.name if self.is_remainder else self.name.rpartition("/")[0]
+
+class DivisibleWorkload(msgspec.Struct, frozen=True, gc=False):
+    """A workload that may lose single pods: its units, and how many pods of each set may go.
+
+    `single` are the units of all pods of these sets, from the last rank on: any of them may leave
+    while the workload keeps its guaranteed count. `surplus` are the pods beyond it by pod set,
+    `staying` the admission of all pods that are not being evicted.
+    """
+
+    key: str
+    staying: Admission
+    single: tuple[EvictionUnit, ...] = ()
+    surplus: dict[str, int] = {}
+
+    def units(
+        self, is_wanted: Callable[[EvictionUnit], bool] | None = None
+    ) -> tuple[EvictionUnit, ...]:
+        """The units that may leave, in eviction order, and the remainder last.
+
+        The last ranks are evicted first, each unit after those behind it. Where certain hosts are
+        needed, the units on them that `is_wanted` names come before all others, and each may leave
+        without these.
+        """
+        ordered = self.single if is_wanted is None else sorted(self.single, key=_last(is_wanted))
+        left, chosen = dict(self.surplus), list[EvictionUnit]()
+        for unit in ordered:
+            ((name, count),) = unit.pods.items()
+            if count <= left[name]:
+                left[name] -= count
+                chain = f"{self.key}{UNIT_SEPARATOR}{name}" if is_wanted is None else unit.name
+                chosen.append(replace(unit, eviction_order=len(chosen), chain=chain))
+        return (*chosen, self._remainder(chosen))
+
+    def undivided(self) -> EvictionUnit:
+        """The pods of sets of which none may leave singly."""
+        given = (g for g in self.staying.pod_set_assignments if g.name not in self.surplus)
+        rest = replace(self.staying, pod_set_assignments=tuple(given))
+        return EvictionUnit(self.key, {}, rest, len(self.single), is_remainder=True)
+
+    def _remainder(self, chosen: Sequence[EvictionUnit]) -> EvictionUnit:
+        going: dict[str, int] = {}
+        domains: dict[str, tuple[TopologyDomain, ...]] = {}
+        for unit in chosen:
+            (given,) = unit.admission.pod_set_assignments
+            going[given.name] = going.get(given.name, 0) + given.count
+            places = given.topology_assignment
+            if places is not None:
+                domains[given.name] = (*domains.get(given.name, ()), *places.domains)
+        counts = {given.name: given.count for given in self.staying.pod_set_assignments}
+        stay = {name: counts[name] - count for name, count in going.items()}
+        rest = without_pods(self.staying, going, stay, domains=domains)
+        left = {given.name: given.count for given in rest.pod_set_assignments}
+        return EvictionUnit(self.key, left, rest, len(chosen), is_remainder=True, chain=self.key)
+
+
+def _last(is_wanted: Callable[[EvictionUnit], bool]) -> Callable[[EvictionUnit], bool]:
+    return lambda unit: not is_wanted(unit)
 
 
 def workload_of(name: str) -> str:
     """The key of the workload that a unit, or a whole workload, of this name belongs to."""
     return name.partition(UNIT_SEPARATOR)[0]
-
-
-def is_divisible(spec: WorkloadSpec) -> bool:
-    """Whether some pods of the workload may be preempted individually."""
-    if spec.preemptibility == "Preemptible":
-        return any(pod_set.disruption_mode != "All" for pod_set in spec.pod_sets)
-    return spec.preemptibility == "SemiPreemptible"
-
-
-def may_evict_whole(spec: WorkloadSpec) -> bool:
-    """Whether preemption may take all pods of the workload: none of them is guaranteed."""
-    if spec.preemptibility == "Preemptible":
-        return True
-    return spec.preemptibility == "SemiPreemptible" and not any(
-        guaranteed_count(spec, pod_set) for pod_set in spec.pod_sets
-    )
-
-
-def guaranteed_count(spec: WorkloadSpec, pod_set: PodSet) -> int:
-    """The pods of a pod set that are never preempted singly; the whole count if none may be.
-
-    With a minCount of 0 that is none: beside pods of other pod sets all of them may leave.
-    """
-    if spec.preemptibility == "SemiPreemptible":
-        return pod_set.count if pod_set.min_count is None else pod_set.min_count
-    if spec.preemptibility == "Preemptible" and pod_set.disruption_mode != "All":
-        return 1 if pod_set.min_count is None else pod_set.min_count
-    return pod_set.count
 
 
 def protection_of_unit(spec: WorkloadSpec, eviction_unit: EvictionUnit | None) -> int:
@@ -97,94 +124,187 @@ def protection_of_unit(spec: WorkloadSpec, eviction_unit: EvictionUnit | None) -
     return max((protection, *own))
 
 
-def eviction_units(workload: Workload) -> tuple[EvictionUnit, ...]:
-    """The units of the workload, the remainder last; empty if it is evicted only as a whole.
+def divisible_workload(workload: Workload) -> DivisibleWorkload | None:
+    """The workload as units; None if it is evicted only as a whole.
 
     Pods that are already being evicted belong to no unit.
     """
     if workload.admission is None or not is_divisible(workload.spec):
-        return ()
-    needed = _staying(workload, workload.admission)
-    surplus = tuple(_surplus(workload, needed))
-    if not surplus:
-        return (_rest(workload, needed, 0),) if workload.pod_evictions else ()
-    going: dict[str, int] = {}
-    for part in surplus:
-        for name, count in part.pods.items():
-            going[name] = going.get(name, 0) + count
-    counts = {given.name: given.count for given in needed.pod_set_assignments}
-    stay = {name: counts[name] - count for name, count in going.items()}
-    return (*surplus, _rest(workload, without_pods(needed, going, stay), len(surplus)))
+        return None
+    staying = _staying(workload)
+    surplus: dict[str, int] = {}
+    single: list[EvictionUnit] = []
+    sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+    for given in reversed(staying.pod_set_assignments):
+        pod_set = sets.get(given.name)
+        spare = 0 if pod_set is None else _surplus(workload.spec, pod_set, given, staying)
+        if pod_set is not None and spare > 0:
+            surplus[given.name] = spare
+            single.extend(_single_units(workload, pod_set, given, staying))
+    if not single and not workload.pod_evictions:
+        return None
+    numbered = (replace(unit, eviction_order=n) for n, unit in enumerate(single))
+    return DivisibleWorkload(workload.key, staying, tuple(numbered), surplus)
 
 
-def combined_unit(workload: Workload, pods: dict[str, int]) -> EvictionUnit:
-    """One unit of the last pods of each pod set, counted among those that are not being evicted."""
-    assert workload.admission is not None, "a workload without an admission has no pods to evict"
-    needed = _staying(workload, workload.admission)
+def eviction_units(workload: Workload) -> tuple[EvictionUnit, ...]:
+    """The units that may leave where no certain hosts are needed, and the remainder last.
+
+    Empty if the workload is evicted only as a whole.
+    """
+    found = divisible_workload(workload)
+    return found.units() if found is not None else ()
+
+
+def combined_unit(workload: Workload, indices: Mapping[str, Sequence[int]]) -> EvictionUnit:
+    """One unit of these pods of a workload."""
+    staying = _staying(workload)
     given = tuple(
-        _last(assigned, pods[assigned.name])
-        for assigned in needed.pod_set_assignments
-        if assigned.name in pods
+        _alone(workload, assigned, indices[assigned.name])
+        for assigned in staying.pod_set_assignments
+        if assigned.name in indices
     )
-    place = replace(needed, pod_set_assignments=given)
-    return EvictionUnit(f"{workload.key}{UNIT_SEPARATOR}", pods, place, 0)
+    place = replace(staying, pod_set_assignments=given)
+    known = staying_indices(workload)
+    later_ranked = sum(
+        index > min(going) and index not in going
+        for name, going in indices.items()
+        for index in known.get(name, ())
+    )
+    return EvictionUnit(
+        name=f"{workload.key}{UNIT_SEPARATOR}",
+        pods={name: len(going) for name, going in indices.items()},
+        admission=place,
+        eviction_order=0,
+        indices={name: tuple(sorted(going)) for name, going in indices.items()},
+        later_ranked=later_ranked,
+    )
 
 
 def remaining_counts(workload: Workload, pods: dict[str, int]) -> dict[str, int]:
     """The pods of each given pod set that remain once these further ones have stopped."""
-    assert workload.admission is not None, "a workload without an admission has no pods to evict"
-    needed = _staying(workload, workload.admission)
     return {
         given.name: given.count - pods[given.name]
-        for given in needed.pod_set_assignments
+        for given in _staying(workload).pod_set_assignments
         if given.name in pods
     }
 
 
-NO_PODS: Mapping[str, int] = {}
+def pods_of_evictions(
+    workload: Workload,
+) -> Iterator[tuple[PodEviction, dict[str, tuple[int, ...]]]]:
+    """The partial evictions, oldest first, with the indices of their pods by pod set.
 
-
-def without_pods(
-    admission: Admission,
-    going: Mapping[str, int],
-    stay: Mapping[str, int],
-    later: Mapping[str, int] = NO_PODS,
-) -> Admission:
-    """The admission after the last `going` pods have stopped and `stay` remain of each pod set.
-
-    Pods that stopped for another reason are not subtracted twice. `later` pods are ranked after
-    those that stop and are still there.
+    One that names no indices is of an older release: it takes the last pods that none before takes.
     """
-    given = tuple(
-        _fewer(each, going[each.name], stay[each.name], later.get(each.name, 0))
-        if each.name in stay
-        else each
-        for each in admission.pod_set_assignments
-    )
-    return replace(admission, pod_set_assignments=given)
+    if workload.admission is None:
+        return
+    nodes = pod_nodes(workload.admission, workload.layout)
+    later: dict[str, int] = {}
+    for each in workload.pod_evictions:
+        taken: dict[str, tuple[int, ...]] = {}
+        for name, count in each.pods.items():
+            known = tuple(nodes.get(name, ()))
+            if each.indices:
+                named = each.indices.get(name, ())
+                taken[name] = tuple(index for index in known if contains(named, index))
+            else:
+                taken[name] = last_indices(known, count, later.get(name, 0))
+                later[name] = later.get(name, 0) + count
+        yield each, taken
 
 
-def without_evicting_pods(admission: Admission, pod_evictions: Iterable[PodEviction]) -> Admission:
-    """The admission once the pods of all partial evictions have stopped."""
+def last_indices(indices: Sequence[int], count: int, later: int) -> tuple[int, ...]:
+    """The last `count` indices before the last `later` ones."""
+    end = max(0, len(indices) - later)
+    return tuple(indices[max(0, end - count) : end])
+
+
+def evicting_indices(workload: Workload) -> dict[str, set[int]]:
+    """The indices by pod set of the pods that are being evicted singly."""
+    going: dict[str, set[int]] = {}
+    for _, taken in pods_of_evictions(workload):
+        for name, indices in taken.items():
+            going.setdefault(name, set()).update(indices)
+    return going
+
+
+def staying_indices(workload: Workload) -> dict[str, list[int]]:
+    """The indices by pod set of the pods that are not being evicted."""
+    assert workload.admission is not None, "a workload without an admission has no pods"
+    going = evicting_indices(workload)
+    return {
+        name: [index for index in nodes if index not in going.get(name, ())]
+        for name, nodes in pod_nodes(workload.admission, workload.layout).items()
+    }
+
+
+def evicting_pods(pod_evictions: Iterable[PodEviction]) -> dict[str, int]:
+    """The number of pods by pod set that the partial evictions take together."""
     going: dict[str, int] = {}
-    stay: dict[str, int] = {}
     for each in pod_evictions:
         for name, count in each.pods.items():
             going[name] = going.get(name, 0) + count
-            stay[name] = min(stay.get(name, each.counts[name]), each.counts[name])
-    return without_pods(admission, going, stay) if going else admission
+    return going
 
 
-def evicting_pods_admission(
-    admission: Admission, pod_eviction: PodEviction, later: Mapping[str, int] = NO_PODS
-) -> Admission:
-    """The quota and hosts of the pods of a partial eviction; `later` pods are ranked after them."""
+def without_evicting_pods(workload: Workload) -> Admission:
+    """The admission of a workload once the pods of all partial evictions have stopped."""
+    assert workload.admission is not None, "a workload without an admission has no pods to evict"
+    if not workload.pod_evictions:
+        return workload.admission
+    stay: dict[str, int] = {}
+    indices: dict[str, list[int]] = {}
+    for each, taken in pods_of_evictions(workload):
+        for name, count in each.counts.items():
+            stay[name] = min(stay.get(name, count), count)
+            indices.setdefault(name, []).extend(taken.get(name, ()))
+    going = evicting_pods(workload.pod_evictions)
+    return without_pods(workload.admission, going, stay, domains=_domains(workload, indices))
+
+
+def evicting_pods_admission(workload: Workload, pod_eviction: PodEviction) -> Admission:
+    """The quota and hosts of the pods of a partial eviction."""
+    assert workload.admission is not None, "a workload without an admission has no pods to evict"
+    taken = next(taken for each, taken in pods_of_evictions(workload) if each is pod_eviction)
     given = tuple(
-        _last(each, pod_eviction.pods[each.name], later.get(each.name, 0))
-        for each in admission.pod_set_assignments
+        replace(_alone(workload, with_pod_count(each, count), taken[each.name]), count=count)
+        for each in workload.admission.pod_set_assignments
+        for count in (pod_eviction.pods.get(each.name, 0),)
         if each.name in pod_eviction.pods
     )
-    return replace(admission, pod_set_assignments=given)
+    return replace(workload.admission, pod_set_assignments=given)
+
+
+def shrunk_event(workload: Workload, pod_eviction: PodEviction) -> WorkloadShrunk:
+    """The event recorded when the pods of a partial eviction have stopped.
+
+    `later` are the pods that older partial evictions are still to take.
+    """
+    found = {each.eviction.id: taken for each, taken in pods_of_evictions(workload)}
+    taken, ids = found[pod_eviction.eviction.id], list(found)
+    later = evicting_pods(workload.pod_evictions[: ids.index(pod_eviction.eviction.id)])
+    return WorkloadShrunk(
+        eviction=pod_eviction.eviction.id,
+        pods=pod_eviction.pods,
+        counts=pod_eviction.counts,
+        later={name: count for name, count in later.items() if name in pod_eviction.pods},
+        indices={name: ranges_of(indices) for name, indices in taken.items()},
+        domains=_domains(workload, taken),
+    )
+
+
+def _domains(
+    workload: Workload, indices: Mapping[str, Sequence[int]]
+) -> dict[str, tuple[TopologyDomain, ...]]:
+    """The topology domains of these pods by pod set."""
+    assert workload.admission is not None, "a workload without an admission has no pods"
+    found = {
+        given.name: domains_of_pods(given, workload.layout, indices[given.name])
+        for given in workload.admission.pod_set_assignments
+        if given.name in indices
+    }
+    return {name: domains for name, domains in found.items() if domains}
 
 
 def lost_pods(workload: Workload) -> dict[str, int]:
@@ -213,113 +333,61 @@ def lost_pods(workload: Workload) -> dict[str, int]:
     return {name: count for name, count in lost.items() if count > 0}
 
 
-def with_pods_back(admission: Admission, name: str, count: int) -> Admission:
-    """The admission with the quota of so many more pods of a pod set, which have no hosts yet."""
-    given = tuple(
-        replace(each, count=each.count + count, resource_usage=_usage(each, each.count + count))
-        if each.name == name
-        else each
-        for each in admission.pod_set_assignments
-    )
-    return replace(admission, pod_set_assignments=given)
+def lost_indices(workload: Workload, name: str) -> tuple[int, ...]:
+    """The indices of the pods of a pod set that preemption has taken; the first come back first."""
+    known, begun = workload.layout.nodes.get(name, {}), workload.layout.counts.get(name, 0)
+    return tuple(index for index in range(begun) if index not in known)
 
 
-def _staying(workload: Workload, admission: Admission) -> Admission:
+def _staying(workload: Workload) -> Admission:
     """The admission that the workload needs once its partial evictions have ended."""
-    left = without_evicting_pods(admission, workload.pod_evictions)
+    left = without_evicting_pods(workload)
     return needed_admission(left, workload.spec.pod_sets, workload.reclaimable)
 
 
-def _rest(workload: Workload, admission: Admission, eviction_order: int) -> EvictionUnit:
-    left = {given.name: given.count for given in admission.pod_set_assignments}
-    return EvictionUnit(workload.key, left, admission, eviction_order, is_remainder=True)
+def _surplus(
+    spec: WorkloadSpec, pod_set: PodSet, given: PodSetAssignment, staying: Admission
+) -> int:
+    """The pods of a set beyond its guaranteed count, which is made up of whole units."""
+    size = unit_size(pod_set)
+    others = any(each.count for each in staying.pod_set_assignments if each is not given)
+    least = guaranteed_count(spec, pod_set) or (0 if others else 1)
+    return max(0, given.count - -(-least // size) * size)
 
 
-def _surplus(workload: Workload, needed: Admission) -> Iterator[EvictionUnit]:
-    sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
-    eviction_order = 0
-    for given in reversed(needed.pod_set_assignments):
-        pod_set = sets.get(given.name)
-        if pod_set is None:
-            continue
-        size = unit_size(pod_set)
-        others = any(each.count for each in needed.pod_set_assignments if each is not given)
-        least = guaranteed_count(workload.spec, pod_set) or (0 if others else 1)
-        core = -(-least // size) * size
-        places, end = given.topology_assignment, given.count
-        tail = end % size
-        groups = _from_the_end(places.domains, size, tail) if places is not None else repeat(())
-        while end > core:
-            pods, tail = tail or size, 0
-            end -= pods
-            here = None if places is None else replace(places, domains=next(groups))
-            usage = _usage(given, pods)
-            alone = replace(given, count=pods, resource_usage=usage, topology_assignment=here)
-            name = f"{workload.key}{UNIT_SEPARATOR}{given.name}/{end}"
-            admission = replace(needed, pod_set_assignments=(alone,))
-            yield EvictionUnit(name, {given.name: pods}, admission, eviction_order)
-            eviction_order += 1
+def _single_units(
+    workload: Workload, pod_set: PodSet, given: PodSetAssignment, staying: Admission
+) -> Iterator[EvictionUnit]:
+    """The units of all pods of a set from the last rank on, a shorter one first."""
+    size = unit_size(pod_set)
+    indices = _needed_indices(workload, given, size)
+    end = len(indices)
+    while end > 0:
+        begin = end - (end % size or size)
+        pods = tuple(indices[begin:end])
+        alone = replace(staying, pod_set_assignments=(_alone(workload, given, pods),))
+        name = f"{workload.key}{UNIT_SEPARATOR}{given.name}/{pods[0]}"
+        yield EvictionUnit(name, {given.name: len(pods)}, alone, 0, indices={given.name: pods})
+        end = begin
 
 
-def unit_size(pod_set: PodSet) -> int:
-    """The pods that leave together: those of a topology slice, of a replica, or of both."""
-    layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
-    size = max(1, layers[0].size) if layers else 1
-    if pod_set.disruption_mode != "Replica":
-        return size
-    replicas = pod_set.pod_index.sub_group_count if pod_set.pod_index else 0
-    return lcm(size, max(1, pod_set.count // max(1, replicas)))
+def _needed_indices(workload: Workload, given: PodSetAssignment, size: int) -> list[int]:
+    """The indices of the needed pods of a set: without those known to have ended, or the last."""
+    found = staying_indices(workload).get(given.name, [])
+    progress = workload.progress.get(given.name, NO_PROGRESS)
+    living = [index for index in found if not progress.has_ended(index)]
+    if size == 1 and len(living) >= given.count:
+        found = living
+    return found[max(0, len(found) - given.count) :]
 
 
-def _fewer(given: PodSetAssignment, going: int, stay: int, later: int) -> PodSetAssignment:
-    places, left = given.topology_assignment, stay + later
-    if places is not None:
-        placed = pod_count(places)
-        places = without_ranks(places, placed - max(left, placed - going), later)
-    count = min(given.count, left)
-    return replace(
-        given, count=count, resource_usage=_usage(given, count), topology_assignment=places
-    )
-
-
-def _last(given: PodSetAssignment, count: int, later: int = 0) -> PodSetAssignment:
+def _alone(workload: Workload, given: PodSetAssignment, indices: Sequence[int]) -> PodSetAssignment:
+    """The quota and hosts of some pods of a pod set."""
     places = given.topology_assignment
     if places is not None:
-        upto = trimmed_to(places, max(0, pod_count(places) - later))
-        places = replace(places, domains=next(_from_the_end(upto.domains, count)))
-    return replace(
-        given, count=count, resource_usage=_usage(given, count), topology_assignment=places
-    )
-
-
-def _from_the_end(
-    domains: tuple[TopologyDomain, ...], size: int, tail: int = 0
-) -> Iterator[tuple[TopologyDomain, ...]]:
-    """The last `size` pods of the domains, then the `size` before them, and so on without end.
-
-    The first of them are `tail` pods, if that is any.
-    """
-    left = [(domain, domain.count) for domain in domains]
-    missing = tail or size
-    while True:
-        found: list[TopologyDomain] = []
-        while missing and left:
-            domain, count = left.pop()
-            taken = min(missing, count)
-            found.append(replace(domain, count=taken))
-            missing -= taken
-            if count > taken:
-                left.append((domain, count - taken))
-        yield tuple(reversed(found))
-        missing = size
-
-
-def _usage(given: PodSetAssignment, count: int) -> Requests:
-    if count == given.count:
-        return given.resource_usage
-    return {
-        resource: amount // given.count * count for resource, amount in given.resource_usage.items()
-    }
+        domains = _domains(workload, {given.name: indices}).get(given.name, ())
+        places = replace(places, domains=domains)
+    return replace(with_pod_count(given, len(indices)), topology_assignment=places)
 
 
 def placed_pods(workload: Workload) -> int:

@@ -15,6 +15,7 @@ from headgate.domain.rejection import InvalidObject, NotFound, child
 from headgate.domain.values.index_ranges import MAX_INDEX_DIGITS
 from headgate.domain.values.message import workload_reference
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment, pod_count
+from headgate.domain.workloads.pods.attempt_pods import domain_of_each_pod
 from headgate.domain.workloads.specs import PodIndex, PodSet
 from headgate.domain.workloads.state import Workload
 
@@ -50,10 +51,11 @@ def assign_ranks(
     """
     given, known = _assigned(workload, pod_set)
     living = [pod for pod in pods if not pod.has_ended]
-    first, ranks_end = _stretch(workload, given, pods)
-    domains = [d.values for d in known.domains for _ in range(d.count)]
-    ranks = _ranks(_index_of(workload, pod_set), living, (first, ranks_end, given.count))
-    chosen = _by_rank(living, ranks, domains)
+    places = domain_of_each_pod(given, workload.layout)
+    ranked = replace(given, count=_rank_count(workload, given, places))
+    first, ranks_end = _stretch(workload, ranked, pods)
+    ranks = _ranks(_index_of(workload, pod_set), living, (first, ranks_end, ranked.count))
+    chosen = _by_rank(living, ranks, places)
     if chosen is None:
         chosen = dict(_one_after_another(living, known))
     return tuple(
@@ -72,6 +74,13 @@ def _assigned(workload: Workload, pod_set: str) -> tuple[PodSetAssignment, Topol
             return replace(given, count=pod_count(known)), known
     found = workload_reference(workload.key)
     raise NotFound("PodSetWithoutTopology", pod_set=pod_set, workload=found)
+
+
+def _rank_count(workload: Workload, given: PodSetAssignment, places: Mapping[int, Values]) -> int:
+    """The ranks of a pod set, with those of pods that single-pod preemption took."""
+    begun = workload.layout.counts.get(given.name, given.count)
+    wanted = next(each.count for each in workload.spec.pod_sets if each.name == given.name)
+    return max(given.count, min(begun, wanted), *(index + 1 for index in places))
 
 
 def _index_of(workload: Workload, pod_set: str) -> PodIndex | None:
@@ -162,18 +171,21 @@ def _number(text: str | None) -> int | None:
 
 
 def _by_rank(
-    pods: Sequence[ExecutorPod], ranks: Mapping[str, int] | None, domains: Sequence[Values]
+    pods: Sequence[ExecutorPod], ranks: Mapping[str, int] | None, places: Mapping[int, Values]
 ) -> dict[str, Values] | None:
-    """The gated pods with the domains of their ranks; None if a pod runs in another domain."""
+    """The gated pods with the domains of their ranks; None if a pod runs in another domain.
+
+    A rank that single-pod preemption took has no place.
+    """
     if ranks is None:
         return None
     meant: dict[str, Values] = {}
     for pod in pods:
-        rank = ranks[pod.name]
-        if rank >= len(domains) or pod.values not in {(), domains[rank]}:
+        place = places.get(ranks[pod.name])
+        if place is None or pod.values not in {(), place}:
             return None
         if not pod.values:
-            meant[pod.name] = domains[rank]
+            meant[pod.name] = place
     return meant
 
 

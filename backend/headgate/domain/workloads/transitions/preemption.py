@@ -1,16 +1,17 @@
 """Transitions by preemption: evicted pods, gates, protection, and the progress of evictions.
 
 A partial eviction takes some pods, and the workload keeps running (preemption.md §6.6, §6.10).
-Several rounds may each evict some pods. Each takes pods ranked before those that earlier rounds
-asked for, so that no pod is promised twice; they may stop in any order.
+Several rounds may each evict some pods, none of which an earlier round asked for; they may stop in
+any order.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import assert_never
 
 from msgspec.structs import replace
 
+from headgate.domain.values.index_ranges import members
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import message
 from headgate.domain.workloads import preemption_events as e
@@ -26,7 +27,7 @@ from headgate.domain.workloads.pods.attempt_pods import (
     without_pods_at,
 )
 from headgate.domain.workloads.pods.completions import advanced
-from headgate.domain.workloads.pods.eviction_units import without_pods
+from headgate.domain.workloads.pods.eviction_units import last_indices
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk
 from headgate.domain.workloads.priority import with_class_value
@@ -53,7 +54,9 @@ def apply_pods_evicted(workload: Workload, event: WorkloadPodsEvicted, at: Insta
         handler=event.soft.handler if event.soft else "",
         soft=event.soft,
     )
-    pod_eviction = PodEviction(eviction=eviction, pods=event.pods, counts=event.counts)
+    pod_eviction = PodEviction(
+        eviction=eviction, pods=event.pods, counts=event.counts, indices=event.indices
+    )
     return replace(workload, pod_evictions=(*workload.pod_evictions, pod_eviction))
 
 
@@ -62,7 +65,7 @@ def apply_shrunk(workload: Workload, event: WorkloadShrunk) -> Workload:
     left = _left(workload.pod_evictions, event)
     if workload.admission is None:
         return replace(workload, pod_evictions=left)
-    admission = without_pods(workload.admission, event.pods, event.counts, event.later)
+    admission = e.shrunk_admission(workload.admission, event)
     hosts = hosts_of(admission)
     failed = {host: why for host, why in workload.unhealthy_nodes.items() if host in hosts}
     gone = tuple(host for host in workload.pods_gone if host in hosts)
@@ -71,7 +74,9 @@ def apply_shrunk(workload: Workload, event: WorkloadShrunk) -> Workload:
     )
     nodes = pod_nodes(workload.admission, workload.layout)
     removed = {
-        name: _taken(list(nodes.get(name, ())), count, event.later.get(name, 0))
+        name: tuple(members(event.indices.get(name, ())))
+        if event.indices
+        else last_indices(tuple(nodes.get(name, ())), count, event.later.get(name, 0))
         for name, count in event.pods.items()
     }
     layout = changed_layout(workload.admission, admission, workload.layout, removed)
@@ -103,70 +108,10 @@ def with_layout(after: Workload, before: Workload, layout: AttemptLayout) -> Wor
     return replace(after, layout=layout, progress=progress)
 
 
-def pods_of_evictions(
-    workload: Workload,
-) -> Iterator[tuple[PodEviction, dict[str, tuple[int, ...]]]]:
-    """The partial evictions, oldest first, with the indices of their pods by pod set.
-
-    Each takes the last pods in rank order that no earlier one takes.
-    """
-    if workload.admission is None:
-        return
-    nodes = pod_nodes(workload.admission, workload.layout)
-    later: dict[str, int] = {}
-    for each in workload.pod_evictions:
-        yield (
-            each,
-            {
-                name: _taken(list(nodes.get(name, ())), count, later.get(name, 0))
-                for name, count in each.pods.items()
-            },
-        )
-        for name, count in each.pods.items():
-            later[name] = later.get(name, 0) + count
-
-
-def _taken(indices: list[int], count: int, later: int) -> tuple[int, ...]:
-    """The last `count` indices before the last `later` ones."""
-    end = max(0, len(indices) - later)
-    return tuple(indices[max(0, end - count) : end])
-
-
-def shrunk_event(workload: Workload, pod_eviction: PodEviction) -> WorkloadShrunk:
-    """The event recorded when the pods of a partial eviction have stopped."""
-    return WorkloadShrunk(
-        eviction=pod_eviction.eviction.id,
-        pods=pod_eviction.pods,
-        counts=pod_eviction.counts,
-        later=later_ranked_pods(workload, pod_eviction),
-    )
-
-
-def later_ranked_pods(workload: Workload, pod_eviction: PodEviction) -> dict[str, int]:
-    """The pods by pod set that older partial evictions still take, ranked after this one's."""
-    before: list[PodEviction] = []
-    for each in workload.pod_evictions:
-        if each.eviction.id == pod_eviction.eviction.id:
-            break
-        before.append(each)
-    return {
-        name: count for name, count in evicting_pods(before).items() if name in pod_eviction.pods
-    }
-
-
-def evicting_pods(pod_evictions: Iterable[PodEviction]) -> dict[str, int]:
-    """The number of pods by pod set that the partial evictions take together."""
-    going: dict[str, int] = {}
-    for each in pod_evictions:
-        for name, count in each.pods.items():
-            going[name] = going.get(name, 0) + count
-    return going
-
-
 def can_cancel(workload: Workload, pod_eviction: PodEviction) -> bool:
     """Whether the partial eviction can be cancelled (trap P13).
 
-    It must be the last one, and no lower-ranked pod may have stopped.
+    It must be the last one, and no pod of a later one may have stopped.
     """
     return (
         not pod_eviction.must_go
@@ -226,7 +171,7 @@ def with_changed_eviction(
 
 
 def _left(pod_evictions: tuple[PodEviction, ...], event: WorkloadShrunk) -> tuple[PodEviction, ...]:
-    """The remaining partial evictions; those ranked after the stopped pods must proceed."""
+    """The remaining partial evictions; those before the one that has ended must proceed."""
     left: list[PodEviction] = []
     is_before = any(each.eviction.id == event.eviction for each in pod_evictions)
     for each in pod_evictions:

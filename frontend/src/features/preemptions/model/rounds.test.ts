@@ -38,6 +38,8 @@ const ROUND: Round = {
 test("a victim that loses pods is told apart from one that is evicted as a whole", () => {
   expect(podsWords(victim("x", false))).toBe("2 pods");
   expect(podsWords({ ...victim("x", false), pods: 1, shrinksTo: { main: 4 } })).toBe("1 pod; 4 of main keep running");
+  const named = { ...victim("x", false), pods: 3, shrinksTo: { main: 3 }, indices: { main: "1,4-5" } };
+  expect(podsWords(named)).toBe("3 pods (main 1,4-5); 3 of main keep running");
 });
 
 test("a victim that stopped after the end of a round did not stop for it", () => {

@@ -87,9 +87,10 @@ export function lossWords(cause: string): string {
   return LOSSES[cause] ?? cause;
 }
 
-/** How many of its pods have to go, and how many go on if not all of them have to. */
-export function podsWords({ pods, shrinksTo = {} }: RoundVictim): string {
-  const words = `${pods} ${pods === 1 ? "pod" : "pods"}`;
+/** How many of its pods have to go, and which and how many go on if not all of them have to. */
+export function podsWords({ pods, shrinksTo = {}, indices = {} }: RoundVictim): string {
+  const named = Object.entries(indices).map(([name, found]) => `${name} ${found}`);
+  const words = `${pods} ${pods === 1 ? "pod" : "pods"}${named.length > 0 ? ` (${named.join(", ")})` : ""}`;
   const stay = Object.entries(shrinksTo).map(([name, count]) => `${count} of ${name}`);
   return stay.length > 0 ? `${words}; ${stay.join(", ")} keep running` : words;
 }

@@ -31,9 +31,9 @@ describe("how a workload stands", () => {
   });
 
   it("tells which pods it gives up, and for which round", () => {
-    const shrinking = [{ eviction: SOFT, podSets: [{ name: "main", going: 2, staying: 4 }] }];
+    const shrinking = [{ eviction: SOFT, podSets: [{ name: "main", going: 2, staying: 4, indices: "1,3" }] }];
     const [first] = statusSummaryOf(workload({ shrinking }));
-    expect(first).toEqual({ term: "Scaling down", words: "the last 2 of main stop, 4 keep running", round: "r", warns: true });
+    expect(first).toEqual({ term: "Scaling down", words: "2 of main (indices 1,3) stop, 4 keep running", round: "r", warns: true });
   });
 
   it("tells of each round that it gives up pods for", () => {
@@ -41,7 +41,7 @@ describe("how a workload stands", () => {
     const second = { eviction: { ...SOFT, id: "s" }, podSets: [{ name: "main", going: 1, staying: 3 }] };
     const found = statusSummaryOf(workload({ shrinking: [first, second] }));
     expect(found.slice(0, 2).map(({ words, round }) => [words, round])).toEqual([
-      ["the last 2 of main stop, 4 keep running", "r"],
+      ["2 of main stop, 4 keep running", "r"],
       ["1 more of main stop, 3 keep running", "s"],
     ]);
   });

@@ -42,8 +42,9 @@ export function statusSummaryOf(workload: WorkloadObject): SummaryRow[] {
 function leaving({ status, spec }: WorkloadObject): SummaryRow[] {
   const found: SummaryRow[] = [];
   for (const [number, { eviction, podSets }] of (status?.shrinking ?? []).entries()) {
-    for (const { name, going, staying } of podSets) {
-      const which = number === 0 ? `the last ${going} of ${name}` : `${going} more of ${name}`;
+    for (const { name, going, staying, indices } of podSets) {
+      const count = number === 0 ? `${going} of ${name}` : `${going} more of ${name}`;
+      const which = indices ? `${count} (indices ${indices})` : count;
       found.push({ term: "Scaling down", words: `${which} stop, ${staying} keep running`, round: eviction.id, warns: true });
     }
   }

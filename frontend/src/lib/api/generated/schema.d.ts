@@ -5009,6 +5009,11 @@ export interface components {
             going: number;
             /** @description Pods that go on. */
             staying: number;
+            /**
+             * @description Indices of the pods that are evicted, like `0-4,7`; empty where an earlier release evicted the last ones.
+             * @default
+             */
+            indices?: string;
         };
         /** GrantDetail */
         GrantDetail: {
@@ -7622,6 +7627,9 @@ export interface components {
             };
             shrinksTo?: {
                 [key: string]: number;
+            };
+            indices?: {
+                [key: string]: string;
             };
             violates?: string[];
             /** @enum {string} */
