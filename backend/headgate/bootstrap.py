@@ -42,7 +42,7 @@ from headgate.adapters.postgres.stores import (
 from headgate.adapters.postgres.tail import PastComparison, PostgresTail
 from headgate.adapters.shared_directory import DirectoryLogStore, DirectoryUploadStore
 from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds, unique_key
-from headgate.adapters.system.process_start import check_traces, configure_log_lines, fold_version
+from headgate.adapters.system.process_start import check_traces, configure_log_lines
 from headgate.adapters.webhooks import HttpWebhookSender, read_networks
 from headgate.application.application_services import AlertPorts
 from headgate.application.backtest_runs import BacktestRunner
@@ -62,6 +62,7 @@ from headgate.application.scheduling_cycles import CycleRecord
 from headgate.application.snapshot_store import CACHE_NAME
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.workloads.state import Workload
+from headgate.event_log.folds import STATE_VERSIONS
 from headgate.settings import Settings
 
 if TYPE_CHECKING:
@@ -155,13 +156,11 @@ class Platform:
 
     def live_state(self) -> LiveState:
         """Returns a live fold of the log for one thread, read at its first use."""
-        return LiveState(
-            self.event_log, self.state_cache, fold_version(), time.monotonic, observer=self.name
-        )
+        return LiveState(self.event_log, self.state_cache, time.monotonic, observer=self.name)
 
     def historical_reads(self) -> HistoricalReads:
         """Returns the reads of past states, read at their first use."""
-        states = HistoricalStates(self.event_log, self.state_cache, fold_version)
+        states = HistoricalStates(self.event_log, self.state_cache)
         return HistoricalReads(states, time.monotonic)
 
     def scheduler(self, report: Report) -> Scheduler:
@@ -211,9 +210,9 @@ class Platform:
         return LogArchiveFiles(self.pool)
 
     def cached_up_to(self) -> int:
-        """Returns the position of the newest snapshot of this version; 0 without one."""
-        found = self.state_cache.newest(CACHE_NAME, fold_version())
-        return found[0] if found else 0
+        """Returns the position of the newest snapshot that this version reads; 0 without one."""
+        found = self.state_cache.newest(CACHE_NAME, STATE_VERSIONS.readable)
+        return found.position if found else 0
 
     def maintenance_schedule(self, tasks: tuple[MaintenanceTask, ...]) -> MaintenanceSchedule:
         """Returns the schedule of maintenance tasks, retention of pod logs included."""

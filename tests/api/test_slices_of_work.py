@@ -82,7 +82,7 @@ def test_nothing_is_folded_between_the_slices_of_a_read(monkeypatch: pytest.Monk
     monkeypatch.setattr("headgate.application.cooperative.SLICE_SECONDS", NO_TIME)
     adapters = in_memory()
     log = adapters.log
-    live = LiveState(log, adapters.state_cache, "1", lambda: 0.0)
+    live = LiveState(log, adapters.state_cache, lambda: 0.0)
     reader = LiveReader(live, adapters.tail, recover_from_rewind, _never_broken)
 
     def positions() -> Cooperative[list[int]]:

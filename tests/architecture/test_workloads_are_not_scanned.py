@@ -25,7 +25,7 @@ LISTED = {
     "application/historical_ports.py": "counts and waits of the past, which no row keeps",
     "application/time_travel.py": "the same",
     "application/simulation_run.py": "compares two outcomes on a fork of its own",
-    "application/erasure.py": "an administrator asks who still refers to erased contents",
+    "application/config_history.py": "an administrator asks who still refers to erased contents",
     "bootstrap.py": "finds uploads without a workload every 15 minutes",
     "domain/backtest/recorded_window.py": "a backtest ends everything at the end of its window",
     "domain/what_if.py": "a simulation on a fork of its own stops what is evicting",

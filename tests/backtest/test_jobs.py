@@ -45,7 +45,7 @@ def worker(cluster: Cluster, book: MemoryBacktestStore, rules: BacktestLimits) -
     return BacktestRunner(
         store=book,
         event_log=cluster.log,
-        states=HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1"),
+        states=HistoricalStates(cluster.log, MemoryStateCache()),
         owner="worker",
         elapsed=lambda: float(next(ticks)),
         report=_fail,

@@ -1,8 +1,9 @@
 """`python -m tests.bench.start`: seconds from the start of a worker to its first decision.
 
 With the snapshot that the release before left; after an upgrade that changes a comment of the code
-that folds; and after one that adds a field to the state of workloads. The upgrades are copies of
-the packages with that change, so that nothing is pretended.
+that folds; after one that adds a field to the state of workloads, with a state version and a step
+of its own; and after one that reads no snapshot of before, as every upgrade was once. The upgrades
+are copies of the packages with that change, so that nothing is pretended.
 """
 
 import argparse
@@ -16,11 +17,12 @@ import headgate
 from headgate.application.run_partition import Scheduler, run_partition, sweep
 from headgate.application.snapshot_store import SnapshotRule
 from headgate.bootstrap import Platform, open_platform
+from headgate.event_log.folds import STATE_VERSIONS
 from headgate.settings import Settings
 from tests.bench.children import measured, tell
 from tests.bench.population import Population, filled_database
 
-Upgrade = Literal["none", "comment", "column"]
+Upgrade = Literal["none", "comment", "column", "unreadable"]
 UPGRADES: tuple[Upgrade, ...] = get_args(Upgrade)
 STATE = Path("headgate/domain/workloads/state.py")
 FIELD = "    finished_at: Instant | None = None\n"
@@ -28,6 +30,14 @@ EDITS: dict[Upgrade, str] = {
     "none": FIELD,
     "comment": f"    # An upgrade says more about it.\n{FIELD}",
     "column": f"{FIELD}    column_of_an_upgrade: int = 0\n",
+    "unreadable": FIELD,
+}
+FOLDS = Path("headgate/event_log/folds.py")
+VERSIONS = f"StateVersions(current={STATE_VERSIONS.current}, steps={{}})"
+NEXT = STATE_VERSIONS.current + 1
+VERSIONS_OF: dict[Upgrade, str] = {
+    "column": f"StateVersions({NEXT}, {{{STATE_VERSIONS.current}: StateStep()}})",
+    "unreadable": f"StateVersions({NEXT}, {{}})",
 }
 
 
@@ -86,11 +96,15 @@ def upgraded(directory: Path, upgrade: Upgrade) -> Path:
     """Copies the packages into a directory, with the change of an upgrade."""
     package = Path(headgate.__file__).parent
     shutil.copytree(package, directory / "headgate", ignore=shutil.ignore_patterns("static"))
-    state = directory / STATE
-    source = state.read_text()
-    assert source.count(FIELD) == 1, "the field at which upgrades are made is gone"
-    state.write_text(source.replace(FIELD, EDITS[upgrade]))
+    _replace(directory / STATE, FIELD, EDITS[upgrade])
+    _replace(directory / FOLDS, VERSIONS, VERSIONS_OF.get(upgrade, VERSIONS))
     return directory
+
+
+def _replace(path: Path, before: str, after: str) -> None:
+    source = path.read_text()
+    assert source.count(before) == 1, f"{before} is not in {path} where upgrades are made"
+    path.write_text(source.replace(before, after))
 
 
 def _settle(url: str) -> None:

@@ -103,7 +103,7 @@ def test_of_what_was_archived_and_taken_away_that_is_said(
     archive_all(pool, 10)
     with psycopg.connect(database_of_small_parts, autocommit=True) as connection:
         connection.execute("DROP TABLE event_0")
-    past = HistoricalStates(adapters.log, adapters.state_cache, lambda: "of-the-test")
+    past = HistoricalStates(adapters.log, adapters.state_cache)
     for position in (3, 9, 10, 25):
         with pytest.raises(Archived) as failure:
             past.at(position)

@@ -73,7 +73,7 @@ def pick(book: CycleStore, chosen: int) -> list[CycleRecord]:
 
 def digests_of(log: EventLog, records: Sequence[CycleRecord]) -> dict[str, tuple[str, str]]:
     """By cycle what was decided then and what is decided when it is run again."""
-    states = HistoricalStates(log, MemoryStateCache(), lambda: "1")
+    states = HistoricalStates(log, MemoryStateCache())
     found = {}
     for record in records:
         count = record.last_position - record.first_position + 1

@@ -20,7 +20,7 @@ STEPS = examples(200, quick=120)
 
 def replay_all(cluster: Cluster, chosen: int = 0) -> list[tuple[str, bool, str]]:
     """Each committed plan, whether it came out the same, and its digest."""
-    states = HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1")
+    states = HistoricalStates(cluster.log, MemoryStateCache())
     committed = [record for record in cluster.records if record.outcome == "Committed"]
     records = Random(1).sample(committed, chosen) if chosen else committed
     return [_replay(cluster, states, record) for record in records]

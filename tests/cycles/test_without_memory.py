@@ -45,7 +45,7 @@ def left_to_decide(cluster: Cluster) -> list[StreamEvent]:
 
 def decided_otherwise(cluster: Cluster) -> list[str]:
     """The plans that a state folded from the log alone begins otherwise."""
-    states = HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1")
+    states = HistoricalStates(cluster.log, MemoryStateCache())
     found = []
     for record in cluster.records:
         if record.outcome != "Committed":

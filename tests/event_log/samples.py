@@ -2,16 +2,18 @@
 
 import types
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
 from headgate.domain.recorded_event import DomainEvent
 
+SampledEvent = TypeVar("SampledEvent", bound=DomainEvent)
 
-def sample_of(event_class: type[DomainEvent]) -> DomainEvent:
+
+def sample_of(event_class: type[SampledEvent]) -> SampledEvent:
     """The same sample at every call; two fields of it never hold the same number."""
-    sample: DomainEvent = _Numbers().sample(event_class, event_class.__name__)
+    sample: SampledEvent = _Numbers().sample(event_class, event_class.__name__)
     return sample
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import psycopg
 from typer.testing import CliRunner
 
-from headgate.adapters.system.process_start import fold_version
 from headgate.application.snapshot_store import Snapshot, SnapshotStore
 from headgate.cli.main import app
 from tests.contracts.adapters import Adapters, on_postgres
@@ -98,7 +97,7 @@ def test_what_is_archived_is_saved_taken_away_once_a_state_is_kept_and_restored(
         assert early.exit_code == 1
         assert "requires a snapshot up to position 4" in early.output
         assert "positions 0 to 4 saved" in CliRunner().invoke(app, save).output
-        keep_state(adapters, fold_version())
+        keep_state(adapters)
         taken = CliRunner().invoke(app, [*save, "--take-away"]).output
         assert "positions 0 to 4 saved and emptied" in taken
         assert "Restore them before an upgrade" in taken
@@ -121,8 +120,8 @@ def test_what_an_action_on_the_log_needs_is_said(fresh_database_url: str) -> Non
         assert f"specify {option}" in result.output
 
 
-def keep_state(adapters: Adapters, version: str) -> None:
+def keep_state(adapters: Adapters) -> None:
     """What a worker keeps now and then."""
     SnapshotStore(adapters.state_cache, adapters.log).put(
-        Snapshot(folded(adapters.log), adapters.point(adapters.log.head())), version
+        Snapshot(folded(adapters.log), adapters.point(adapters.log.head()))
     )

@@ -467,7 +467,7 @@ class Cluster:
         )
 
     def _new_fold(self) -> LiveState:
-        return LiveState(self.log, self.cache, "1", lambda: 0.0, SnapshotRule(events=50))
+        return LiveState(self.log, self.cache, lambda: 0.0, SnapshotRule(events=50))
 
     def _fail(self, key: str, failure: Exception) -> None:
         raise AssertionError(f"partition {key} could not be planned") from failure

@@ -32,9 +32,7 @@ def replayed(cluster: Cluster, position: int) -> ClusterState:
 
 def past_states(cluster: Cluster, **bounds: int) -> HistoricalStates:
     given = {"states": 5, "cache_events": 40, **bounds}
-    return HistoricalStates(
-        cluster.log, MemoryStateCache(), lambda: "1", HistoryCacheLimits(**given)
-    )
+    return HistoricalStates(cluster.log, MemoryStateCache(), HistoryCacheLimits(**given))
 
 
 def test_every_position_is_as_if_replayed(cluster: Cluster) -> None:

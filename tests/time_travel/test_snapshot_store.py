@@ -1,17 +1,17 @@
 """Folds come back from the cache as they were, and bring only what is new."""
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 
 from headgate.adapters.memory.stores import MemoryStateCache
-from headgate.application.snapshot_store import NO_PARTS, Parts, Snapshot, SnapshotStore
+from headgate.application.snapshot_store import NewFold, Snapshot, SnapshotStore
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.workloads.ended import has_ended
 from tests.properties.state_digest import state_digest_text
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster
-
-VERSION = "1"
 
 
 class ForgetfulCache(MemoryStateCache):
@@ -22,14 +22,12 @@ class ForgetfulCache(MemoryStateCache):
         self.lost: set[str] = set()
         self.brought: list[int] = []
 
-    def put(
-        self, name: str, fold_version: str, position: int, body: bytes, parts: Parts = NO_PARTS
-    ) -> bool:
-        if any(given is None and known in self.lost for known, given in parts.items()):
+    def put(self, name: str, versions: Sequence[str], fold: NewFold) -> bool:
+        if any(given is None and known in self.lost for known, given in fold.parts.items()):
             return False
-        self.lost -= set(parts)
-        self.brought.append(sum(len(given) for given in parts.values() if given is not None))
-        return super().put(name, fold_version, position, body, parts)
+        self.lost -= set(fold.parts)
+        self.brought.append(sum(len(given) for given in fold.parts.values() if given is not None))
+        return super().put(name, versions, fold)
 
     def part(self, name: str) -> bytes | None:
         return None if name in self.lost else super().part(name)
@@ -57,7 +55,7 @@ def kept_on_the_way(cluster: Cluster, cache: MemoryStateCache, apart: int) -> di
     for recorded in cluster.log.read_all():
         cluster_state.apply(recorded)
         if cluster_state.position % apart == 0:
-            keeper.put(snapshot(cluster, cluster_state), VERSION)
+            keeper.put(snapshot(cluster, cluster_state))
             kept[cluster_state.position] = cluster_state.dump()
     return kept
 
@@ -65,7 +63,7 @@ def kept_on_the_way(cluster: Cluster, cache: MemoryStateCache, apart: int) -> di
 def test_every_fold_comes_back_as_it_was_to_the_order_of_its_workloads(cluster: Cluster) -> None:
     cache = MemoryStateCache()
     for position, dumped in kept_on_the_way(cluster, cache, 100).items():
-        found = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=position)
+        found = SnapshotStore(cache, cluster.log).newest(at_most=position)
         assert found is not None
         assert found.cluster_state.dump() == dumped
 
@@ -77,9 +75,9 @@ def test_a_fold_from_the_cache_has_the_partitions_of_the_fold_that_was_kept(
     folded = ClusterState()
     for recorded in cluster.log.read_all():
         folded.apply(recorded)
-    SnapshotStore(cache, cluster.log).put(snapshot(cluster, folded), VERSION)
+    SnapshotStore(cache, cluster.log).put(snapshot(cluster, folded))
 
-    loaded = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=folded.position)
+    loaded = SnapshotStore(cache, cluster.log).newest(at_most=folded.position)
 
     assert loaded is not None
     assert state_digest_text(loaded.cluster_state) == state_digest_text(folded)
@@ -106,7 +104,7 @@ def test_a_fold_right_after_another_brings_less_than_the_first_of_them(cluster: 
     for recorded in cluster.log.read_all(0, half + 1):
         cluster_state.apply(recorded)
         if cluster_state.position in (half, half + 1):
-            keeper.put(snapshot(cluster, cluster_state), VERSION)
+            keeper.put(snapshot(cluster, cluster_state))
     first, second = cache.brought
     assert second * 2 < first
 
@@ -115,14 +113,14 @@ def test_without_one_of_its_parts_an_earlier_whole_fold_is_found(cluster: Cluste
     cache = ForgetfulCache()
     cluster_state = ClusterState()
     cluster_state.apply(next(iter(cluster.log.read_all())))
-    SnapshotStore(cache, cluster.log).put(snapshot(cluster, cluster_state), VERSION)
+    SnapshotStore(cache, cluster.log).put(snapshot(cluster, cluster_state))
     whole = set(cache._parts)  # noqa: SLF001 - what the first fold is made of
     for recorded in cluster.log.read_all(1, 100):
         cluster_state.apply(recorded)
-    SnapshotStore(cache, cluster.log).put(snapshot(cluster, cluster_state), VERSION)
+    SnapshotStore(cache, cluster.log).put(snapshot(cluster, cluster_state))
     cache.lose_all()
     cache.lost -= whole
-    found = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=100)
+    found = SnapshotStore(cache, cluster.log).newest(at_most=100)
     assert found is not None
     assert found.cluster_state.position == 1
 
@@ -132,11 +130,11 @@ def test_a_released_part_is_loaded_again(cluster: Cluster) -> None:
     keeper = SnapshotStore(cache, cluster.log)
     for recorded in cluster.log.read_all(0, 100):
         cluster_state.apply(recorded)
-    keeper.put(snapshot(cluster, cluster_state), VERSION)
+    keeper.put(snapshot(cluster, cluster_state))
     cache.lose_all()
     cluster_state.apply(next(iter(cluster.log.read_all(100, 101))))
-    keeper.put(snapshot(cluster, cluster_state), VERSION)
-    found = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=101)
+    keeper.put(snapshot(cluster, cluster_state))
+    found = SnapshotStore(cache, cluster.log).newest(at_most=101)
     assert found is not None
     assert found.cluster_state.dump() == cluster_state.dump()
 
@@ -147,11 +145,11 @@ def test_a_fold_of_events_that_the_log_has_lost_is_not_found(cluster: Cluster) -
     for recorded in cluster.log.read_all(0, 100):
         cluster_state.apply(recorded)
         if cluster_state.position == 50:
-            keeper.put(snapshot(cluster, cluster_state), VERSION)
+            keeper.put(snapshot(cluster, cluster_state))
     lost = snapshot(cluster, cluster_state).point
-    keeper.put(Snapshot(cluster_state, replace(lost, chain=bytes(32))), VERSION)
+    keeper.put(Snapshot(cluster_state, replace(lost, chain=bytes(32))))
 
-    found = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=100)
+    found = SnapshotStore(cache, cluster.log).newest(at_most=100)
 
     assert found is not None
     assert found.cluster_state.position == found.point.position == 50
@@ -166,11 +164,11 @@ def test_an_earlier_fold_comes_back_whole_after_a_later_one_used_part_of_it(
     for recorded in cluster.log.read_all():
         cluster_state.apply(recorded)
         if cluster_state.position % 40 == 0:
-            keeper.put(snapshot(cluster, cluster_state), VERSION)
+            keeper.put(snapshot(cluster, cluster_state))
             dumped[cluster_state.position] = cluster_state.dump()
     *_, middle, last = dumped
     for position in (last, 40, middle):
-        found = keeper.newest(VERSION, at_most=position)
+        found = keeper.newest(at_most=position)
         assert found is not None
         assert found.cluster_state.dump() == dumped[position]
 
@@ -181,7 +179,7 @@ def test_a_process_holds_only_the_workloads_of_the_fold_that_it_kept(cluster: Cl
     for recorded in cluster.log.read_all():
         cluster_state.apply(recorded)
         if cluster_state.position % 100 == 0:
-            keeper.put(snapshot(cluster, cluster_state), VERSION)
+            keeper.put(snapshot(cluster, cluster_state))
             held = [key for part in keeper._parts.values() for key in part]  # noqa: SLF001 - memory
             assert sorted(held) == sorted(cluster_state.workloads)
 
@@ -190,8 +188,8 @@ def test_workloads_of_equal_specs_share_them_before_and_after_a_restart(cluster:
     cache, cluster_state = MemoryStateCache(), ClusterState()
     for recorded in cluster.log.read_all():
         cluster_state.apply(recorded)
-    SnapshotStore(cache, cluster.log).put(snapshot(cluster, cluster_state), VERSION)
-    found = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=cluster_state.position)
+    SnapshotStore(cache, cluster.log).put(snapshot(cluster, cluster_state))
+    found = SnapshotStore(cache, cluster.log).newest(at_most=cluster_state.position)
     assert found is not None
     for folded in (cluster_state, found.cluster_state, ClusterState.load(cluster_state.dump())):
         specs = [workload.spec for workload in folded.workloads.values()]

@@ -32,7 +32,7 @@ class Worker:
         self.reported: list[tuple[str, str]] = []
         self.scheduler = Scheduler(
             partitions=adapters.partitions,
-            live=LiveState(adapters.log, adapters.state_cache, "1", time.monotonic),
+            live=LiveState(adapters.log, adapters.state_cache, time.monotonic),
             ids=CountedIds(name),
             owner=name,
             elapsed=time.monotonic,

@@ -8,7 +8,7 @@ import pytest
 from headgate.application.live_state import LiveState, recover_from_rewind
 from headgate.application.ports import Unavailable
 from headgate.application.run_partition import Budget, PartitionRun, idle_seconds
-from headgate.application.snapshot_store import SnapshotRule
+from headgate.application.snapshot_store import CACHE_NAME, NewFold, SnapshotRule
 from headgate.domain.workloads.state import is_admitted
 from headgate.event_log.chain import PastLost
 from tests.contracts.adapters import Adapters, in_memory
@@ -197,7 +197,7 @@ def test_a_fold_that_is_ahead_of_the_log_is_forgotten() -> None:
     rich, poor = in_memory(), in_memory()
     record(rich.log, *cluster("gpu"), submitted("job", "gpu"))
     record(poor.log, *cluster("cpu"))
-    live = LiveState(rich.log, rich.state_cache, "1", time.monotonic)
+    live = LiveState(rich.log, rich.state_cache, time.monotonic)
     assert "gpu" in live.cluster_state.config.cluster_queues
 
     live.event_log = poor.log
@@ -212,10 +212,15 @@ def test_a_fold_that_is_ahead_of_the_log_is_forgotten() -> None:
     assert live.cluster_state.position == poor.log.head()
 
 
-def test_a_cache_of_other_code_is_not_read(adapters: Adapters) -> None:
-    adapters.state_cache.put("cell", "older code", 5, b"nobody can read this")
+def test_a_snapshot_under_a_digest_of_the_code_as_earlier_releases_wrote_is_not_read(
+    adapters: Adapters,
+) -> None:
     record(adapters.log, *cluster("gpu"))
-    live = LiveState(adapters.log, adapters.state_cache, "new code", time.monotonic)
+    unreadable = NewFold(adapters.log.head(), b"of an earlier release")
+    adapters.state_cache.put(CACHE_NAME, ("0f3c9ab2d41e77c0",), unreadable)
+
+    live = LiveState(adapters.log, adapters.state_cache, time.monotonic)
+
     assert live.cluster_state.position == adapters.log.head()
 
 

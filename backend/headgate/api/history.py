@@ -25,10 +25,14 @@ from headgate.api.manifests import object_writer
 from headgate.api.parameters import IdempotencyHeader, SubmitDryRun
 from headgate.api.simulations import simulated
 from headgate.application.commands.execute import execute
+from headgate.application.config_history import (
+    ErasureRequest,
+    RevisionQuery,
+    revert_command,
+    revisions,
+)
 from headgate.application.config_history import Revision as RecordedRevision
-from headgate.application.config_history import RevisionQuery, revert_command, revisions
-from headgate.application.erasure import ErasureRequest
-from headgate.application.erasure import erase as erase_content
+from headgate.application.config_history import erase as erase_content
 from headgate.application.queries.views import timestamp
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.recorded_event import kind_and_key

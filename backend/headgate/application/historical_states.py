@@ -72,14 +72,10 @@ class HistoryCacheLimits:
 
 @dataclass(slots=True)
 class HistoricalStates:
-    """Reaches any position; one caller at a time works, the others wait.
-
-    `fold_version` names the code that folds, as in `WarmCell`.
-    """
+    """Reaches any position; one caller at a time works, the others wait."""
 
     event_log: EventLog
     state_cache: StateCache
-    fold_version: Callable[[], str]
     bounds: HistoryCacheLimits = field(default_factory=HistoryCacheLimits)
     _known: OrderedDict[int, ClusterState] = field(default_factory=OrderedDict)
     _point: LogPoint | None = None
@@ -117,7 +113,7 @@ class HistoricalStates:
         for position in positions:
             with self._lock, archived_gaps_reported(self.event_log):
                 after = cluster_state.position + DECODE_COST_EVENTS
-                nearer = self._keeper.newest(self.fold_version(), at_most=position, after=after)
+                nearer = self._keeper.newest(at_most=position, after=after)
                 start = nearer.cluster_state if nearer else cluster_state
                 cluster_state = self._go_on(start, position)
             yield cluster_state
@@ -150,9 +146,7 @@ class HistoricalStates:
     def _nearest(self, position: int) -> ClusterState:
         """A fold of one's own to go on with: of memory or the cache, whichever is less work."""
         warm = max((known for known in self._known if known <= position), default=0)
-        cached = self._keeper.newest(
-            self.fold_version(), at_most=position, after=warm + DECODE_COST_EVENTS
-        )
+        cached = self._keeper.newest(at_most=position, after=warm + DECODE_COST_EVENTS)
         if cached is not None:
             return cached.cluster_state
         return self._known[warm].fork() if warm else ClusterState()
@@ -161,7 +155,7 @@ class HistoricalStates:
         if recorded.position % self.bounds.cache_events == 0:
             point = self.event_log.point_at(recorded.position)
             if point is not None:
-                self._keeper.put(Snapshot(cluster_state, point), self.fold_version())
+                self._keeper.put(Snapshot(cluster_state, point))
 
     def _remember(self, cluster_state: ClusterState) -> None:
         self._known[cluster_state.position] = cluster_state

@@ -49,14 +49,12 @@ class LostPast:
 class LiveState:
     """One Cell for one process. One thread may use it (ADR 0009); any thread may call `mark_stale`.
 
-    `fold_version` names the code that folds: a cache written by other code is not read. `elapsed`
-    counts seconds; only differences of it mean anything. `observer` names the process. `lost` is
-    set from `lose` until the process has recovered from a rewound log.
+    `elapsed` counts seconds; only differences of it mean anything. `observer` names the process.
+    `lost` is set from `lose` until the process has recovered from a rewound log.
     """
 
     event_log: EventLog
     state_cache: StateCache
-    fold_version: str
     elapsed: Callable[[], float]
     keep_rule: SnapshotRule = field(default_factory=SnapshotRule)
     observer: str = "headgate"
@@ -141,7 +139,7 @@ class LiveState:
         grown = cluster_state.position - self._kept_position
         if not self.keep_rule.is_due(events=grown, seconds=self.elapsed() - self._kept_at):
             return False
-        self._keeper.put(Snapshot(cluster_state, self.point), self.fold_version)
+        self._keeper.put(Snapshot(cluster_state, self.point))
         self._kept_position, self._kept_at = cluster_state.position, self.elapsed()
         return True
 
@@ -153,7 +151,7 @@ class LiveState:
 
     def _begin(self) -> None:
         with without_collection():
-            cluster_state, point = self._keeper.first(self.fold_version)
+            cluster_state, point = self._keeper.first()
             kept_position = cluster_state.position
             while (batch := self.event_log.read_on(point, limit=READ_LIMIT)).events:
                 for recorded in batch.events:

@@ -9,7 +9,7 @@ import gc
 import hashlib
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -21,6 +21,7 @@ from headgate.application.ports import EventLog
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.workloads.state import Workload, with_shared_parts
 from headgate.event_log.chain import LogPoint
+from headgate.event_log.folds import STATE_VERSIONS, StateVersions
 
 Parts = Mapping[str, bytes | None]
 """Parts of a fold by name; None for one that is there already."""
@@ -29,18 +30,41 @@ Parts = Mapping[str, bytes | None]
 NO_PARTS: Parts = {}
 
 
+class CachedFold(NamedTuple):
+    """A fold as it is cached: its position, the state version it is written in, and its body."""
+
+    position: int
+    version: str
+    body: bytes
+
+
+class NewFold(NamedTuple):
+    """A fold to be cached at its position, and the parts it names."""
+
+    position: int
+    body: bytes
+    parts: Parts = NO_PARTS
+
+
 class StateCache(Protocol):
     """Folds kept at a position so that starting is fast; always safe to delete."""
 
     def newest(
-        self, name: str, fold_version: str, *, at_most: int | None = None
-    ) -> tuple[int, bytes] | None:
-        """The latest cached fold not past `at_most`, with its position."""
+        self, name: str, versions: Sequence[str], *, at_most: int | None = None
+    ) -> CachedFold | None:
+        """The latest cached fold of any of the versions that is not past `at_most`.
 
-    def put(
-        self, name: str, fold_version: str, position: int, body: bytes, parts: Parts = NO_PARTS
-    ) -> bool:
-        """Keep a fold and its parts; false, and nothing is kept, if one is not given nor there."""
+        Of several at one position that of the first of the versions.
+        """
+
+    def put(self, name: str, versions: Sequence[str], fold: NewFold) -> bool:
+        """Keep a fold of the first of the versions, of which a process reads all.
+
+        Returns false, and keeps nothing, if a part is neither given nor there.
+        """
+
+    def forget(self, name: str) -> None:
+        """Delete every cached fold of the name, of whatever version."""
 
     def part(self, name: str) -> bytes | None:
         """A part of some fold that is kept."""
@@ -60,7 +84,10 @@ WorkloadChunk = dict[str, Workload]
 
 
 class _Kept(msgspec.Struct, kw_only=True):
-    """A fold: all but its workloads, and by workload, in order, which part it is in."""
+    """A fold: all but its workloads, and by workload, in order, which part it is in.
+
+    All of it, the parts included, is of the state version under which it is cached.
+    """
 
     log_id: str
     chain: bytes
@@ -92,61 +119,67 @@ class Snapshot(NamedTuple):
 class SnapshotStore:
     """Keeps folds in the state cache and gets them back; one thread at a time may use it.
 
-    Of parts, `max_workloads` stay decoded, or as many as the fold at hand needs. Without a number
-    only the workloads of the fold at hand stay.
+    Folds of earlier state versions are read as far as steps lead on from them; what is kept is of
+    the current one. Of parts, `max_workloads` stay decoded, or as many as the fold at hand needs.
+    Without a number only the workloads of the fold at hand stay.
     """
 
     def __init__(
-        self, state_cache: StateCache, event_log: EventLog, max_workloads: int = 0
+        self,
+        state_cache: StateCache,
+        event_log: EventLog,
+        max_workloads: int = 0,
+        versions: StateVersions = STATE_VERSIONS,
     ) -> None:
         self._cache = state_cache
         self._event_log = event_log
         self._max_workloads = max_workloads
+        self._versions = versions
         self._parts: OrderedDict[str, WorkloadChunk] = OrderedDict()
         self._sizes: dict[str, int] = {}
 
-    def first(self, fold_version: str) -> Snapshot:
+    def first(self) -> Snapshot:
         """The fold to go on from at the start of a process: the latest one, or that of no event."""
-        found = self.newest(fold_version, at_most=self._event_log.head())
+        found = self.newest(at_most=self._event_log.head())
         start = self._event_log.point_at(0) if found is None else found.point
         if start is None:
             raise GapInLog("the chain of the log does not begin at its first position")
         return found or Snapshot(ClusterState(), start)
 
-    def newest(self, fold_version: str, *, at_most: int, after: int = 0) -> Snapshot | None:
+    def newest(self, *, at_most: int, after: int = 0) -> Snapshot | None:
         """The latest fold that is whole, past `after` and not past `at_most`.
 
         A fold of another past than the log has is passed over.
         """
         while True:
-            found = self._cache.newest(CACHE_NAME, fold_version, at_most=at_most)
-            if found is None or found[0] <= after:
+            found = self._cache.newest(CACHE_NAME, self._versions.readable, at_most=at_most)
+            if found is None or found.position <= after:
                 return None
-            kept = _unpacked(found[1], _Kept)
-            point = LogPoint(log_id=kept.log_id, position=found[0], chain=kept.chain)
+            kept = _unpacked(found.body, _Kept)
+            point = LogPoint(log_id=kept.log_id, position=found.position, chain=kept.chain)
             is_held = self._event_log.point_at(point.position) == point
-            cluster_state = self._load(kept) if is_held else None
+            cluster_state = self._load(kept, found.version) if is_held else None
             if cluster_state is not None:
                 return Snapshot(cluster_state, point)
-            at_most = found[0] - 1
+            at_most = found.position - 1
 
-    def put(self, snapshot: Snapshot, fold_version: str) -> None:
+    def put(self, snapshot: Snapshot) -> None:
         """Keep a fold with what of it is not kept yet."""
-        if not self._put(snapshot, fold_version):
+        if not self._put(snapshot):
             # Another process has deleted a part since: write everything.
             self._forget_parts()
-            self._put(snapshot, fold_version)
+            self._put(snapshot)
 
     def _forget_parts(self) -> None:
         self._parts.clear()
         self._sizes.clear()
 
-    def _put(self, snapshot: Snapshot, fold_version: str) -> bool:
+    def _put(self, snapshot: Snapshot) -> bool:
         cluster_state, point = snapshot
         cluster_state.forget_what_ended(max_whole=0)
         known, fresh = self._divided(cluster_state.workloads)
         body = zlib.compress(msgspec.msgpack.encode(fresh), 1)
-        name = hashlib.sha256(body).hexdigest()
+        name = self._name_of(body, self._current)
         self._parts[name], self._sizes[name] = fresh, len(fresh)
         self._let_go({**known, name: list(fresh)})
         names = [*known, name]
@@ -161,7 +194,16 @@ class SnapshotStore:
         )
         parts = {**dict.fromkeys(known), name: body}
         whole = zlib.compress(msgspec.msgpack.encode(kept), 1)
-        return self._cache.put(CACHE_NAME, fold_version, cluster_state.position, whole, parts)
+        fold = NewFold(cluster_state.position, whole, parts)
+        return self._cache.put(CACHE_NAME, self._versions.readable, fold)
+
+    @property
+    def _current(self) -> str:
+        return str(self._versions.current)
+
+    def _name_of(self, body: bytes, version: str) -> str:
+        """The name of a part: its state version and the digest of its body."""
+        return f"{version}-{hashlib.sha256(body).hexdigest()}"
 
     def _divided(
         self, workloads: dict[str, Workload]
@@ -169,6 +211,8 @@ class SnapshotStore:
         """Parts with the workloads of theirs that are still the same, and those in no part."""
         fresh, known = dict(workloads), {}
         for name, part in reversed(self._parts.items()):
+            if not name.startswith(f"{self._current}-"):
+                continue
             same = [key for key, workload in part.items() if fresh.get(key) is workload]
             if same and len(same) * MIN_REUSE_DIVISOR >= self._sizes[name]:
                 known[name] = same
@@ -178,17 +222,17 @@ class SnapshotStore:
             self._parts.move_to_end(name)
         return known, fresh
 
-    def _load(self, kept: _Kept) -> ClusterState | None:
+    def _load(self, kept: _Kept, version: str) -> ClusterState | None:
         if not self._max_workloads:
             # They lack what the fold before did not use.
             self._forget_parts()
         parts = []
         for name in kept.parts:
-            part = self._part(name)
+            part = self._part(name, version)
             if part is None:
                 return None
             parts.append(part)
-        cluster_state = ClusterState.load(kept.rest)
+        cluster_state = ClusterState.load(self._versions.rest(kept.rest, version))
         used: dict[str, list[str]] = {name: [] for name in kept.parts}
         for key, number in zip(kept.workloads, kept.part_of, strict=True):
             cluster_state.workloads[key] = parts[number][key]
@@ -196,13 +240,15 @@ class SnapshotStore:
         self._let_go(used)
         return cluster_state
 
-    def _part(self, name: str) -> WorkloadChunk | None:
+    def _part(self, name: str, version: str) -> WorkloadChunk | None:
+        """A part of a fold of a state version, or None if it is not there as it was written."""
         found = self._parts.get(name)
         if found is None:
             body = self._cache.part(name)
-            if body is None or hashlib.sha256(body).hexdigest() != name:
+            if body is None or self._name_of(body, version) != name:
                 return None
-            decoded: WorkloadChunk = _unpacked(body, WorkloadChunk)
+            stored = self._versions.workloads(zlib.decompress(body), version)
+            decoded = msgspec.msgpack.decode(stored, type=WorkloadChunk)
             found = {key: with_shared_parts(workload) for key, workload in decoded.items()}
             self._parts[name], self._sizes[name] = found, len(found)
         self._parts.move_to_end(name)

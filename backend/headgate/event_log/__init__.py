@@ -1,1 +1,1 @@
-"""The stored form of events: names, schema versions, codec, upcasters."""
+"""The stored form of events and folds: names, versions, codec, upcasters, chain and digest."""

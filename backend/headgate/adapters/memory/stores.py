@@ -1,5 +1,6 @@
 """Cycle records, backtests, tokens and cached folds in memory."""
 
+from collections.abc import Sequence
 from threading import Lock
 
 from msgspec.structs import replace
@@ -8,7 +9,7 @@ from headgate.adapters.memory.database import MemoryDatabase
 from headgate.application.access.identity import ServiceAccount, Token
 from headgate.application.backtest_jobs import UNFINISHED, Backtest, ClaimedBacktest
 from headgate.application.scheduling_cycles import CycleQuery, CycleRecord, CycleTiming
-from headgate.application.snapshot_store import NO_PARTS, Parts
+from headgate.application.snapshot_store import CachedFold, NewFold
 from headgate.domain.values.instants import Instant
 
 
@@ -194,27 +195,30 @@ class MemoryStateCache:
         self._parts: dict[str, bytes] = {}
 
     def newest(
-        self, name: str, fold_version: str, *, at_most: int | None = None
-    ) -> tuple[int, bytes] | None:
-        """The latest cached fold not past `at_most`, with its position."""
-        positions = [
-            position
+        self, name: str, versions: Sequence[str], *, at_most: int | None = None
+    ) -> CachedFold | None:
+        """The latest cached fold of any of the versions that is not past `at_most`."""
+        found = [
+            (position, -versions.index(version), version)
             for known, version, position in self._kept
-            if (known, version) == (name, fold_version) and (at_most is None or position <= at_most)
+            if known == name and version in versions and (at_most is None or position <= at_most)
         ]
-        if not positions:
+        if not found:
             return None
-        return max(positions), self._kept[name, fold_version, max(positions)]
+        position, _, version = max(found)
+        return CachedFold(position, version, self._kept[name, version, position])
 
-    def put(
-        self, name: str, fold_version: str, position: int, body: bytes, parts: Parts = NO_PARTS
-    ) -> bool:
-        """Keep a fold and its parts; false if a part is neither given nor there."""
-        if any(given is None and known not in self._parts for known, given in parts.items()):
+    def put(self, name: str, versions: Sequence[str], fold: NewFold) -> bool:
+        """Keep a fold of the first of the versions; false if a part is neither given nor there."""
+        if any(given is None and known not in self._parts for known, given in fold.parts.items()):
             return False
-        self._parts |= {known: given for known, given in parts.items() if given is not None}
-        self._kept[name, fold_version, position] = body
+        self._parts |= {known: given for known, given in fold.parts.items() if given is not None}
+        self._kept[name, versions[0], fold.position] = fold.body
         return True
+
+    def forget(self, name: str) -> None:
+        """Delete every cached fold of the name."""
+        self._kept = {key: body for key, body in self._kept.items() if key[0] != name}
 
     def part(self, name: str) -> bytes | None:
         """A part of some fold that is kept."""

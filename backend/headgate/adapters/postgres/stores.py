@@ -4,6 +4,7 @@ Folds are checked against their digest on the way out.
 """
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from headgate.application.access.identity import ServiceAccount, Token
 from headgate.application.access.rights import Grant
 from headgate.application.backtest_jobs import Backtest, ClaimedBacktest
 from headgate.application.scheduling_cycles import CycleQuery, CycleRecord, CycleTiming
-from headgate.application.snapshot_store import NO_PARTS, Parts
+from headgate.application.snapshot_store import CachedFold, NewFold, Parts
 from headgate.domain.values.instants import Instant
 
 _PUT = """
@@ -291,9 +292,10 @@ MAX_RECENT = 3
 MIN_SPACING = 5_000
 MAX_SPACED = 200
 _NEWEST = """
-    SELECT position, sha256, body FROM state_cache
-    WHERE name = %s AND fold_version = %s AND position <= coalesce(%s, position)
-    ORDER BY position DESC LIMIT 1
+    SELECT position, fold_version, sha256, body FROM state_cache
+    WHERE name = %(name)s AND fold_version = ANY(%(versions)s)
+        AND position <= coalesce(%(at_most)s, position)
+    ORDER BY position DESC, array_position(%(versions)s, fold_version) LIMIT 1
 """
 _PUT_STATE = """
     INSERT INTO state_cache (name, fold_version, position, sha256, body, parts)
@@ -308,18 +310,20 @@ _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('state_part'))"
 _FORGET_PARTS = """
     DELETE FROM state_part WHERE name NOT IN (SELECT unnest(parts) FROM state_cache)
 """
+# Of versions that this release does not write the newest few stay, for the release before it.
 _FORGET = """
-    DELETE FROM state_cache AS old WHERE name = %(name)s AND (
-        fold_version <> %(fold_version)s AND (fold_version, position) NOT IN (
-            SELECT fold_version, position FROM state_cache WHERE name = %(name)s
-            ORDER BY created_at DESC, position DESC LIMIT %(kept)s)
-        OR fold_version = %(fold_version)s AND position NOT IN (
+    DELETE FROM state_cache AS old WHERE name = %(name)s
+    AND (fold_version, position) NOT IN (
+        SELECT fold_version, position FROM state_cache
+        WHERE name = %(name)s AND fold_version <> %(version)s
+        ORDER BY created_at DESC, position DESC LIMIT %(kept)s)
+    AND (fold_version <> ALL(%(versions)s) OR position NOT IN (
             SELECT position FROM state_cache
-            WHERE name = %(name)s AND fold_version = %(fold_version)s
+            WHERE name = %(name)s AND fold_version = ANY(%(versions)s)
             ORDER BY position DESC LIMIT %(kept)s)
         AND EXISTS (
             SELECT FROM state_cache AS newer
-            WHERE newer.name = old.name AND newer.fold_version = old.fold_version
+            WHERE newer.name = old.name AND newer.fold_version = ANY(%(versions)s)
                 AND newer.position > old.position
                 AND newer.position / %(apart)s = old.position / %(apart)s))
 """
@@ -335,25 +339,21 @@ class PostgresStateCache:
         self._pool = pool
 
     def newest(
-        self, name: str, fold_version: str, *, at_most: int | None = None
-    ) -> tuple[int, bytes] | None:
-        """The latest cached fold not past `at_most`, with its position."""
+        self, name: str, versions: Sequence[str], *, at_most: int | None = None
+    ) -> CachedFold | None:
+        """The latest cached fold of any of the versions that is not past `at_most`."""
         with connection_of(self._pool) as connection:
-            while True:
-                values = (name, fold_version, at_most)
-                row = connection.execute(_NEWEST, values, binary=True).fetchone()
-                if row is None:
-                    return None
-                position, digest, body = row
+            values = {"name": name, "versions": list(versions), "at_most": at_most}
+            while row := connection.execute(_NEWEST, values, binary=True).fetchone():
+                position, version, digest, body = row
                 if hashlib.sha256(body).digest() == digest:
-                    return position, body
-                at_most = position - 1
+                    return CachedFold(position, version, body)
+                values["at_most"] = position - 1
+        return None
 
-    def put(
-        self, name: str, fold_version: str, position: int, body: bytes, parts: Parts = NO_PARTS
-    ) -> bool:
-        """Keep a fold and its parts; false if a part is neither given nor there."""
-        digest = hashlib.sha256(body).digest()
+    def put(self, name: str, versions: Sequence[str], fold: NewFold) -> bool:
+        """Keep a fold of the first of the versions; false if a part is neither given nor there."""
+        position, body, parts = fold
         with connection_of(self._pool) as connection, connection.transaction():
             # Losing a cached fold in a crash costs time only.
             connection.execute("SET LOCAL synchronous_commit = off")
@@ -361,12 +361,20 @@ class PostgresStateCache:
             connection.execute(_ONE_AT_A_TIME)
             if not _keep_parts(connection, parts):
                 return False
-            values = (name, fold_version, position, digest, body, list(parts))
-            connection.execute(_PUT_STATE, values)
-            which = {"name": name, "fold_version": fold_version, "kept": MAX_RECENT}
-            connection.execute(_FORGET, {**which, "apart": _apart(position)})
+            digest = hashlib.sha256(body).digest()
+            put = (name, versions[0], position, digest, body, list(parts))
+            connection.execute(_PUT_STATE, put)
+            of = {"name": name, "version": versions[0], "versions": list(versions)}
+            connection.execute(_FORGET, {**of, "kept": MAX_RECENT, "apart": _apart(position)})
             connection.execute(_FORGET_PARTS)
         return True
+
+    def forget(self, name: str) -> None:
+        """Delete every cached fold of the name, and the parts that only they had."""
+        with connection_of(self._pool) as connection, connection.transaction():
+            connection.execute(_ONE_AT_A_TIME)
+            connection.execute("DELETE FROM state_cache WHERE name = %s", (name,))
+            connection.execute(_FORGET_PARTS)
 
     def part(self, name: str) -> bytes | None:
         """A part of some fold that is kept."""

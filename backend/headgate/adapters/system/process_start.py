@@ -3,7 +3,6 @@
 A strong admin token, TLS, and enough descriptors; log lines never raise.
 """
 
-import hashlib
 import importlib.util
 import logging
 import os
@@ -11,7 +10,6 @@ import resource
 import socket
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -290,18 +288,3 @@ def _whole_object(logger: object, method: str, line: EventDict) -> str | bytes:
 
 def _cut(value: object, most: int) -> object:
     return value if isinstance(value, int | float | None) else str(value)[:most]
-
-
-FOLDING = ("domain", "event_log")
-PACKAGE = Path(__file__).parents[2]
-
-
-@cache
-def fold_version() -> str:
-    """Changes with every change of the folding code, so that no cache of other code is read."""
-    digest = hashlib.sha256()
-    for folder in FOLDING:
-        for source in sorted((PACKAGE / folder).rglob("*.py")):
-            digest.update(str(source.relative_to(PACKAGE)).encode())
-            digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]

@@ -147,7 +147,7 @@ def _save(platform: Platform, directory: Path, *, take_away: bool, dry_run: bool
             files.take_away(about)
         show(f"{place} {done}: {about}")
     if take_away:
-        say("Restore them before an upgrade: a new version reads the log from its beginning.")
+        say("Restore them before an upgrade if its notes say that it reads the log from its start.")
 
 
 def _require_snapshot(platform: Platform, end: int) -> None:
