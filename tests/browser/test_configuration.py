@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 
 from headgate.cli.commands.wait import goal_of, wait_for
 from headgate.client.client import HeadgateClient
-from tests.browser.cluster import NAMESPACE, QUEUE, workload
+from tests.browser.cluster import GPU, NAMESPACE, QUEUE, workload
 from tests.browser.conftest import client_of
 from tests.browser.screen import Screen
 from tests.processes.up import Up
@@ -54,7 +54,7 @@ def test_an_admin_changes_a_quota_and_undoes_it(screen: Screen, client: Headgate
     expect(page.get_by_text("1 would be changed")).to_be_visible()
     apply.click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("evicted ·")).to_be_visible()
+    expect(dialog.get_by_text("would be affected")).to_be_visible()
     dialog.get_by_label("Reason").fill("ticket 4711")
     dialog.get_by_role("button", name="Apply").click()
     expect(page.get_by_text("1 applied")).to_be_visible()
@@ -69,6 +69,42 @@ def test_an_admin_changes_a_quota_and_undoes_it(screen: Screen, client: Headgate
     expect(page.get_by_text("rolled back to")).to_be_visible()
     screen.open(HERE, "Configuration")
     expect(editor).to_contain_text('nominalQuota: "4"')
+    _forgive_checks(screen)
+
+
+@pytest.mark.nightly
+def test_configuration_by_form_with_diff_and_affected_workloads(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    """A new flavor and a quota by form; what is wrong, changed and affected is said first."""
+    page = screen.page
+    screen.open("/configuration?kind=ResourceFlavor", "Configuration")
+    page.get_by_role("button", name="New ResourceFlavor").click()
+    page.get_by_label("Name", exact=True).fill("h100")
+    page.get_by_role("button", name="Add label").click()
+    page.get_by_label("Key").fill("gpu")
+    page.get_by_label("Value").fill("h100")
+    _apply(screen, "new hosts")
+    assert client.read("/v1/resourceflavors/h100")["spec"]["nodeLabels"] == {"gpu": "h100"}
+
+    screen.open(f"{HERE}&tab=form", "Configuration")
+    quota = page.get_by_label(f"Nominal quota of {GPU} in a100")
+    quota.fill("many")
+    expect(page.get_by_text("Must be a quantity")).to_be_visible()
+    expect(quota).to_have_attribute("aria-invalid", "true")
+    assert screen.violations() == []
+    quota.fill("8")
+    page.get_by_label("Stop policy").select_option("HoldAndDrain")
+    page.get_by_role("button", name="Preview changes").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(".cm-deletedChunk").filter(has_text='nominalQuota: "4"')).to_be_visible()
+    expect(dialog.get_by_text("2 workloads would be affected: 2 would be evicted.")).to_be_visible()
+    expect(dialog.get_by_role("link", name=HOLDERS[0])).to_be_visible()
+    assert screen.violations() == []
+    dialog.get_by_role("button", name="Cancel").click()
+    page.get_by_role("tab", name="YAML").click()
+    expect(page.get_by_role("textbox", name="Manifests")).to_contain_text("HoldAndDrain")
+    client.remove("/v1/resourceflavors/h100")
     _forgive_checks(screen)
 
 
@@ -157,3 +193,11 @@ def written_in(editor: Locator) -> str:
 def _forgive_checks(screen: Screen) -> None:
     """The browser notes every check that finds a broken rule, as its answer is a 422."""
     screen.complaints[:] = [one for one in screen.complaints if "422" not in one]
+
+
+def _apply(screen: Screen, reason: str) -> None:
+    screen.page.get_by_role("button", name="Preview changes").click()
+    dialog = screen.page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill(reason)
+    dialog.get_by_role("button", name="Apply").click()
+    expect(screen.page.get_by_text("1 applied")).to_be_visible()

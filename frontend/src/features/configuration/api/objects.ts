@@ -5,7 +5,7 @@ import { api, contentOf } from "@/lib/api/request";
 import type { ApplyResults, Simulation } from "@/lib/api/types";
 
 import type { Descriptions } from "../model/completions";
-import type { Manifest } from "../model/documents";
+import { keyOf, type Manifest } from "../model/documents";
 
 /** Every kind that is configured, with its address, in the order in which they build on each other. */
 export const KINDS = {
@@ -44,6 +44,11 @@ export function objectsQuery(kind: Kind) {
       return (found.items as unknown as Manifest[]).map((item) => ({ ...item, kind }));
     },
   });
+}
+
+/** The names of the objects of one kind. */
+export function namesQuery(kind: Kind) {
+  return queryOptions({ ...objectsQuery(kind), select: (items: Manifest[]) => items.map(keyOf) });
 }
 
 /** Validates documents and reports lint warnings; nothing is written. */
@@ -88,3 +93,6 @@ export function descriptions(): Promise<Descriptions> {
     });
   return described;
 }
+
+/** The same for a form, which says of each field what the API says of it. */
+export const descriptionsQuery = queryOptions({ queryKey: ["descriptions"], queryFn: descriptions, staleTime: Infinity });

@@ -4,25 +4,19 @@ import { type SubmitEvent, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
+import { RouterLink } from "@/components/ui/router-link";
 import { Modal } from "@/components/ui/modal";
 import { announce } from "@/components/ui/notices";
 import { ProblemWords } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import { problemOf, withRemedy } from "@/lib/api/problem";
-import type { Effect, Simulation } from "@/lib/api/types";
+import type { Simulation } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
 
 import { applyDocuments, previewQuery } from "../api/objects";
+import { effectWords, impactWords } from "../model/impact";
 import { DiffView } from "./code-editor";
 import styles from "./configuration.module.css";
-
-const EFFECTS: Record<Effect["what"], string> = {
-  Starts: "would start",
-  DoesNotStart: "would not start",
-  Evicted: "would be evicted",
-  EvictedAndStartsAgain: "would be evicted and start again",
-  NotEvicted: "would not be evicted",
-  Changes: "would be placed elsewhere",
-};
 
 export interface ApplyDialogProps {
   documents: string;
@@ -80,14 +74,12 @@ export function ApplyDialog({ documents, over, onClose, onDone }: ApplyDialogPro
 function Impact({ found }: { found: Simulation }) {
   return (
     <div role="status">
-      <p>
-        {found.starts} start · {found.evictions} evicted · {found.effects.length} workloads affected
-      </p>
+      <p>{impactWords(found.effects)}</p>
       {found.effects.length > 0 && (
         <ul className={styles.effects} tabIndex={0} aria-label="Affected workloads">
           {found.effects.map((effect) => (
             <li key={effect.workload}>
-              <span className="mono">{effect.workload}</span> {EFFECTS[effect.what]}
+              <RouterLink to={workloadAddress(effect.workload)}>{effect.workload}</RouterLink> {effectWords(effect)}
             </li>
           ))}
         </ul>

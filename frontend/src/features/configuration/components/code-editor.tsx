@@ -48,6 +48,10 @@ const THEME = EditorView.theme({
   ".cm-placeholder": { color: "var(--ink-faint)" },
   ".cm-content": { caretColor: "var(--ink)" },
   ".cm-tooltip, .cm-panels": { color: "var(--ink)", backgroundColor: "var(--surface-raised)", borderColor: "var(--line)" },
+  ".cm-deletedChunk": { backgroundColor: "var(--bad-soft)" },
+  ".cm-changedLine, .cm-insertedLine": { backgroundColor: "var(--good-soft)" },
+  ".cm-collapsedLines": { color: "var(--ink-soft)", background: "var(--surface-sunk)" },
+  ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: "none" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { color: "var(--on-accent)", backgroundColor: "var(--accent)" },
 });
 

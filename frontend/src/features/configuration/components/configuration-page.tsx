@@ -1,6 +1,6 @@
 // Everything that is configured, kind by kind; each object as a manifest to be read, checked, tried out and changed.
 import { useQuery } from "@tanstack/react-query";
-import { GitCompareArrows, Plus } from "lucide-react";
+import { ClipboardPaste, GitCompareArrows, Plus } from "lucide-react";
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
@@ -12,6 +12,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 
 import { type Kind, KINDS, objectsQuery } from "../api/objects";
 import { documentOf, keyOf, type Manifest, streamOf } from "../model/documents";
+import { beginningOf } from "../model/forms";
 import styles from "./configuration.module.css";
 import { Editor } from "./editor";
 
@@ -23,26 +24,36 @@ export function ConfigurationPage() {
   const kind: Kind = asked in KINDS ? (asked as Kind) : "ClusterQueue";
   const key = url.get("name");
   const list = useQuery(objectsQuery(kind));
+  const beginning = beginningOf(kind);
   return (
     <Page
       title="Configuration"
-      lead="Edit an object or paste manifests. Errors and warnings appear inline; preview the impact before applying."
       actions={<RouterLink to="/history">Change history</RouterLink>}
     >
       <div className={styles.columns}>
         <Card title="Objects" padded>
           <div className={styles.kinds}>
-            <SelectField label="Kind" options={OPTIONS} value={kind} onChange={(event) => url.change({ kind: event.target.value, name: "" })} />
+            <SelectField label="Kind" options={OPTIONS} value={kind} onChange={(event) => url.change({ kind: event.target.value, name: "", new: "" })} />
             <View query={list} rows={4} empty={(items) => (items.length === 0 ? <p className={styles.quiet}>There is no {kind}.</p> : undefined)}>
               {(items) => <Objects kind={kind} items={items} chosen={key} />}
             </View>
-            <Button onClick={() => url.change({ name: "" })}>
-              <Plus aria-hidden="true" />
-              New / paste YAML
-            </Button>
+            <div className={styles.actions}>
+              {beginning !== "" && (
+                <Button onClick={() => url.change({ kind, name: "", new: "1", tab: "" })}>
+                  <Plus aria-hidden="true" />
+                  New {kind}
+                </Button>
+              )}
+              <Button onClick={() => url.change({ name: "", new: "", tab: "" })}>
+                <ClipboardPaste aria-hidden="true" />
+                Paste YAML
+              </Button>
+            </div>
           </div>
         </Card>
-        {key === "" ? (
+        {key === "" && url.get("new") !== "" && beginning !== "" ? (
+          <Editor key={`new/${kind}`} title={`New ${kind}`} begin={beginning} isNew />
+        ) : key === "" ? (
           <Editor key="paste" title="YAML editor" begin="" />
         ) : list.data === undefined ? (
           <Skeleton rows={8} />

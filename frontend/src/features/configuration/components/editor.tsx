@@ -1,24 +1,30 @@
-// An editor for manifests with issues at their lines, preview and apply.
+// An editor for manifests, as a text and for common kinds as a form, with issues at their places, preview and apply.
 import { useQuery } from "@tanstack/react-query";
 import { FlaskConical, RotateCcw } from "lucide-react";
 import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 
 import { Button } from "@/components/ui/button";
+import { Choices } from "@/components/ui/choices";
 import { Card } from "@/components/ui/layout";
-import { PartialNote } from "@/components/ui/states";
+import { Empty, PartialNote } from "@/components/ui/states";
 import { problemOf } from "@/lib/api/problem";
 import { useIdentity } from "@/lib/hooks/use-session";
+import { useUrl } from "@/lib/hooks/use-url";
 import { refusalFor } from "@/lib/permissions";
 
 import { checkQuery } from "../api/objects";
 import { threeWayMerge } from "../model/three-way-merge";
-import { issuesOf, issuesOfProblem, outcomeWords } from "../model/documents";
+import { type Issue, issuesOf, issuesOfProblem, keyOf, type Manifest, outcomeWords } from "../model/documents";
+import { formKindOf, isOnForm } from "../model/forms";
+import { documentOf } from "../model/places";
 import { ApplyDialog } from "./apply-dialog";
 import { CodeEditor, type CodeEditorHandle } from "./code-editor";
+import { ConfigurationForm } from "./configuration-form";
 import styles from "./configuration.module.css";
 import { Issues } from "./issues";
 
 const PAUSE = 400;
+const PHONE = "(max-width: 44rem)";
 
 interface Draft {
   text: string;
@@ -26,57 +32,111 @@ interface Draft {
   over: string;
 }
 
-export function Editor({ title, begin, aside }: { title: string; begin: string; aside?: ReactNode }) {
+export interface EditorProps {
+  title: string;
+  /** What is configured now, or what a new object begins with. */
+  begin: string;
+  /** Whether the object is a new one. */
+  isNew?: boolean;
+  aside?: ReactNode;
+}
+
+export function Editor({ title, begin, isNew = false, aside }: EditorProps) {
+  const url = useUrl();
   const refusal = refusalFor(useIdentity(), { on: "queue" });
   // As long as nothing is typed, it shows what is configured now; then what it was typed over is kept in mind.
   const [draft, setDraft] = useState<Draft | null>(null);
   const [applying, setApplying] = useState(false);
   const area = useRef<CodeEditorHandle>(null);
   const text = draft?.text ?? begin;
-  const { checked, issues, isChecking } = useChecked(text, refusal === undefined);
+  // A new object has no faults before anything is typed.
+  const isUntouched = isNew && draft === null;
+  const { checked, issues, isChecking } = useChecked(isUntouched ? "" : text, refusal === undefined);
   const isBroken = issues.some((issue) => issue.severity === "error");
+  const kind = formKindOf(begin);
+  const tab = useTab(isNew, kind !== undefined);
+  const isForm = kind !== undefined && tab.shown === "form";
+  // The form shows at its fields what is wrong with them.
+  const listed = isForm ? issues.filter((issue) => !isOnForm(kind, issue.pointer)) : issues;
+  const onTyped = (typed: string) => setDraft({ text: typed, over: draft?.over ?? begin });
   const onDone = () => {
+    if (isNew) url.change({ new: "", name: keyOf(documentOf(text)?.toJS() as Manifest) }, "replace");
     setDraft(null);
     setApplying(false);
   };
   const isSame = checked?.results.every((result) => result.outcome === "unchanged") ?? false;
+  const code = (
+    <CodeEditor ref={area} label="Manifests" hint="One or more YAML documents, separated by ---" readOnly={refusal !== undefined} issues={issues} value={text} onChange={onTyped} />
+  );
   return (
     <div className={styles.stack}>
       <Card title={title} aside={aside} padded>
         <div className={styles.form}>
           {draft !== null && draft.over !== begin && <ChangedMeanwhile draft={draft} now={begin} onCarried={(text) => setDraft({ text, over: begin })} />}
-          <CodeEditor
-            ref={area}
-            label="Manifests"
-            hint="One or more YAML documents, separated by ---"
-            readOnly={refusal !== undefined}
-            issues={issues}
-            value={text}
-            onChange={(typed) => setDraft({ text: typed, over: draft?.over ?? begin })}
-          />
+          {kind === undefined ? (
+            code
+          ) : (
+            <FormAndCode shown={tab.shown} onShow={tab.show} code={code}>
+              <FormOf kind={kind} text={text} exists={!isNew} readOnly={refusal !== undefined} issues={issues} onChange={onTyped} />
+            </FormAndCode>
+          )}
           <p role="status" className={styles.quiet}>
-            {refusal ?? statusWords(text, checked && outcomeWords(checked), isChecking)}
+            {refusal ?? statusWords(isUntouched ? "" : text, checked && outcomeWords(checked), isChecking)}
           </p>
-          <div className={styles.actions}>
-            <Button look="primary" refusal={refusal ?? applyRefusal(text, isBroken, checked === undefined, isSame)} onClick={() => setApplying(true)}>
-              <FlaskConical aria-hidden="true" />
-              Preview changes
-            </Button>
-            {draft !== null && (
-              <Button onClick={() => setDraft(null)}>
-                <RotateCcw aria-hidden="true" />
-                Discard changes
-              </Button>
-            )}
-          </div>
+          <Actions
+            refusal={refusal ?? applyRefusal(isUntouched ? "" : text, isBroken, checked === undefined, isSame)}
+            isChanged={draft !== null}
+            onPreview={() => setApplying(true)}
+            onDiscard={() => setDraft(null)}
+          />
         </div>
       </Card>
-      {issues.length > 0 && <Issues issues={issues} onLine={(line) => area.current?.select(line)} />}
-      {applying && (
-        <ApplyDialog documents={text} over={draft?.over ?? begin} onClose={() => setApplying(false)} onDone={onDone} />
+      {listed.length > 0 && <Issues issues={listed} onLine={isForm ? undefined : (line) => area.current?.select(line)} />}
+      {applying && <ApplyDialog documents={text} over={isNew ? "" : (draft?.over ?? begin)} onClose={() => setApplying(false)} onDone={onDone} />}
+    </div>
+  );
+}
+
+function FormAndCode({ shown, onShow, code, children }: { shown: string; onShow: (tab: string) => void; code: ReactNode; children: ReactNode }) {
+  const choices = [
+    { key: "form", label: "Form", content: children },
+    { key: "manifest", label: "YAML", content: code },
+  ];
+  return <Choices label="Edit as" value={shown} onChange={onShow} choices={choices} />;
+}
+
+function Actions({ refusal, isChanged, onPreview, onDiscard }: { refusal: string | undefined; isChanged: boolean; onPreview: () => void; onDiscard: () => void }) {
+  return (
+    <div className={styles.actions}>
+      <Button look="primary" refusal={refusal} onClick={onPreview}>
+        <FlaskConical aria-hidden="true" />
+        Preview changes
+      </Button>
+      {isChanged && (
+        <Button onClick={onDiscard}>
+          <RotateCcw aria-hidden="true" />
+          Discard changes
+        </Button>
       )}
     </div>
   );
+}
+
+/** The tab in the address; without one, a form for a new object and on a phone. */
+function useTab(isNew: boolean, hasForm: boolean) {
+  const url = useUrl();
+  const [isPhone] = useState(() => window.matchMedia(PHONE).matches);
+  const usual = isNew || isPhone ? "form" : "manifest";
+  const asked = url.get("tab");
+  return {
+    shown: hasForm && (asked === "form" || asked === "manifest") ? asked : usual,
+    show: (tab: string) => url.change({ tab }, "replace"),
+  };
+}
+
+function FormOf(props: { kind: string; text: string; exists: boolean; readOnly: boolean; issues: Issue[]; onChange: (text: string) => void }) {
+  if (formKindOf(props.text) === props.kind) return <ConfigurationForm {...props} />;
+  return <Empty title={`The YAML is not one ${props.kind}`}>Correct the YAML, or discard the changes, to see the form.</Empty>;
 }
 
 /** A concurrent change: the user's changes are merged with it where they do not conflict. */
@@ -117,7 +177,7 @@ function statusWords(text: string, found: string | undefined, isChecking: boolea
 }
 
 function applyRefusal(text: string, isBroken: boolean, isUnchecked: boolean, isSame: boolean): string | undefined {
-  if (text.trim() === "") return "Enter a manifest";
+  if (text.trim() === "") return "Nothing to apply";
   if (isBroken) return "Fix the errors first";
   if (isUnchecked) return "Checking…";
   return isSame ? "No changes to apply" : undefined;

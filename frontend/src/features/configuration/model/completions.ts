@@ -66,6 +66,13 @@ export function pathAbove(lines: string[], indent: number, startsItem = false): 
   return path;
 }
 
+/** What the API says of a field of a kind, as plain text; empty where it says nothing. */
+export function describedAt(descriptions: Descriptions, kind: string, place: readonly (string | number)[]): string {
+  const path = place.filter((step) => typeof step === "string");
+  const holder = at(descriptions, descriptions[`${kind}Object`], path.slice(0, -1));
+  return (holder?.properties?.[path.at(-1) ?? ""]?.description ?? "").replaceAll("`", "");
+}
+
 function at(descriptions: Descriptions, whole: Description | undefined, path: string[]): Description | undefined {
   return path.reduce((found, name) => resolved(descriptions, resolved(descriptions, found)?.properties?.[name]), resolved(descriptions, whole));
 }
