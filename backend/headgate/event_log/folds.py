@@ -68,7 +68,7 @@ class StateVersions(NamedTuple):
         return msgspec.msgpack.encode(fields)
 
 
-STATE_VERSIONS = StateVersions(current=1, steps={})
+STATE_VERSIONS = StateVersions(current=2, steps={1: StateStep()})
 """Raise `current` by one, with a step, where golden logs no longer fold to what they did.
 
 `tests/event_log/test_golden_states.py` tells. A new field with a default has `StateStep()`: a
