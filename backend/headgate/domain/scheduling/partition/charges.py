@@ -27,6 +27,7 @@ from headgate.domain.values.quantities import FlavorResource, Requests
 from headgate.domain.workloads.admission import Admission, needed_admission
 from headgate.domain.workloads.pods.eviction_units import (
     DivisibleWorkload,
+    EvictionUnit,
     divisible_workload,
     lost_pods,
     protection_of_unit,
@@ -145,6 +146,7 @@ class Charges:
             if kind == "clusterqueue"
         }
         self.divisible: dict[str, DivisibleWorkload] = {}
+        self._unit_charges: dict[str, dict[str, Charge]] = {}
         self.shrunk: dict[str, None] = {}
         self.known_holders: dict[tuple[str, FlavorResource], tuple[str, ...]] = {}
         self._tree = tree
@@ -200,6 +202,15 @@ class Charges:
         on_hosts = tuple(pods)
         known = PlacedWorkload(tuple(placed), on_hosts) if pods else NO_PODS_PLACED
         return Charge(admission.cluster_queue, amounts, on_hosts, is_whole, workload.key, known)
+
+    def charge_of_unit(self, workload: Workload, unit: EvictionUnit) -> Charge:
+        """Return what an eviction unit takes; that of single pods is kept while they stay."""
+        if unit.is_remainder:
+            return self.charge_of(workload, unit.admission)
+        known = self._unit_charges.setdefault(workload.key, {})
+        if unit.name not in known:
+            known[unit.name] = self.charge_of(workload, unit.admission)
+        return known[unit.name]
 
     def held_by(self, workload: Workload) -> Charge:
         """Return what an admitted workload takes."""
@@ -267,7 +278,7 @@ class Charges:
             return
         undivided, remainder = divisible.undivided(), divisible.units()[-1]
         for unit in (*divisible.single, undivided):
-            charge = self.charge_of(workload, unit.admission)
+            charge = self.charge_of_unit(workload, unit)
             yield AdmittedUnit(
                 charge.cluster_queue,
                 protection_of_unit(workload.spec, remainder if unit is undivided else unit),
@@ -313,6 +324,7 @@ class Charges:
         if old is not None and old.admission is not None:
             self.holding.get(old.admission.cluster_queue, {}).pop(old.key, None)
             self.divisible.pop(old.key, None)
+            self._unit_charges.pop(old.key, None)
             self.shrunk.pop(old.key, None)
         if new is not None and held is not None:
             self.holding.setdefault(held.cluster_queue, {})[new.key] = held

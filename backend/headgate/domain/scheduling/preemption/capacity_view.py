@@ -218,7 +218,7 @@ class CapacityView(msgspec.Struct, gc=False):
         assert self.partition is not None, "a demand is for hosts of a partition"
         charges = self.partition.charges
         if candidate.eviction_unit is not None:
-            return charges.charge_of(candidate.workload, candidate.eviction_unit.admission)
+            return charges.charge_of_unit(candidate.workload, candidate.eviction_unit)
         return charges.held_by(candidate.workload)
 
 
@@ -236,9 +236,9 @@ def units_of(
         is_usable = {
             unit.name: any(bool(usable[rows].any()) for rows, _, _ in pods)
             for unit in divisible.single
-            for pods in (charges.charge_of(workload, unit.admission).pods,)
+            for pods in (charges.charge_of_unit(workload, unit).pods,)
         }
         units = divisible.units(lambda unit: is_usable[unit.name])
     for unit in units:
-        charge = charges.charge_of(workload, unit.admission)
+        charge = charges.charge_of_unit(workload, unit)
         yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts, unit)
