@@ -13,6 +13,7 @@ from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.topology_fits import near_fits
 from headgate.domain.workloads.commands import ChangeSpec
 from headgate.domain.workloads.events import WorkloadPodsGone, WorkloadScaledDown
+from headgate.domain.workloads.pods.attempt_pods import attempt_pods
 from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
 from headgate.domain.workloads.specs import (
     ELASTIC,
@@ -60,6 +61,13 @@ def grown(world: World, old: str, *pod_sets: PodSet, name: str = "b", priority: 
     key = world.submit_pod_sets(name, "q", *pod_sets, annotations=annotations, priority=priority)
     world.settle()
     return key
+
+
+def nodes(world: World, key: str) -> list[str]:
+    """The nodes of the pods by rank."""
+    admission = world[key].admission
+    assert admission is not None
+    return [pod.node for pod in attempt_pods(admission, world[key].layout)]
 
 
 def shrink(world: World, key: str, *pod_sets: PodSet) -> None:
@@ -222,6 +230,19 @@ def test_fewer_pods_give_the_last_places_back_at_once() -> None:
     assert world.placed(key) == {"a": 3}
     world.settle()
     assert world.placed(waiting) == {"b": 2}
+
+
+def test_the_last_ranks_leave_wherever_they_run() -> None:
+    world = a_world({"b/r/a": 2, "b/r/b": 2, "b/r/c": 2})
+    key = running(world, pods(4))
+    assert nodes(world, key) == ["a", "a", "b", "b"]
+    world.record("node/a", NodeReported(ready=False, allocatable={"cpu": 2, "pods": 110}))
+    world.wait(3_600)
+    world.settle()
+    assert (nodes(world, key), world.placed(key)) == (["c", "c", "b", "b"], {"b": 2, "c": 2})
+    shrink(world, key, pods(3))
+    assert (nodes(world, key), world.placed(key)) == (["c", "c", "b"], {"b": 1, "c": 2})
+    assert world[key].layout.runs == {"main": {0: 2, 1: 2}}, "no pod that stays starts again"
 
 
 def test_a_workload_with_hosts_for_more_than_it_wants_tells_the_fact() -> None:

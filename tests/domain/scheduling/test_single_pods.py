@@ -1,5 +1,7 @@
 """Which single pods a preemption takes of a workload (preemption.md §6.6, units)."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -13,11 +15,13 @@ from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.message import message
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.commands import PodReport, ReportPods
+from headgate.domain.workloads.commands import ChangeSpec, PodReport, ReportPods
 from headgate.domain.workloads.events import WorkloadDeleted
 from headgate.domain.workloads.pods.attempt_pods import AttemptPod, attempt_pods
-from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted
+from headgate.domain.workloads.pods.eviction_units import pods_of_evictions
+from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk
 from headgate.domain.workloads.specs import (
+    ELASTIC,
     PodIndex,
     PodSet,
     Scheduling,
@@ -274,12 +278,12 @@ def pods_of(world: World, key: str) -> tuple[AttemptPod, ...]:
     return tuple(attempt_pods(admission, world[key].layout))
 
 
-def on_hosts(*pod_sets: PodSet) -> tuple[World, str]:
+def on_hosts(*pod_sets: PodSet, **fields: Any) -> tuple[World, str]:
     """Hosts of two gpus, two in rack r1 and one in rack r2, all taken by one workload."""
     world = World()
     world.hosts({"b/r1/a": 2, "b/r1/b": 2, "b/r2/c": 2}, "gpu")
     world.cluster_queue("q", quotas("gpu", tas=100), preemption=LOWER)
-    low = world.submit_pod_sets("low", "q", *pod_sets)
+    low = world.submit_pod_sets("low", "q", *pod_sets, **fields)
     world.settle()
     return world, low
 
@@ -408,6 +412,69 @@ def test_pods_known_to_have_ended_are_not_evicted() -> None:
     world.tell(low, ReportPods(executor="", reports=(ended,)))
     world.submit("p", "q", {"gpu": 3}, priority=5)
     assert named(world.settle()) == {low: {"main": ((3, 4),)}}
+
+
+def test_a_scale_down_takes_the_last_ranks_and_leaves_the_gap() -> None:
+    pods = single(count=6, topology_request=ANYWHERE)
+    world, low = on_hosts(pods, annotations={ELASTIC: "true"})
+    world.submit_pod_sets("p", "q", in_rack("r1"), priority=5)
+    world.settle()
+    world.give_up_pods(low)
+    spec = replace(world[low].spec, pod_sets=(replace(pods, count=3),))
+    world.tell(low, ChangeSpec(annotations=world[low].annotations, spec=spec, eviction="e"))
+    assert (indices(world, low), world.placed(low)) == ([0, 1, 4], {"a": 2, "c": 1})
+    world.settle()
+    assert indices(world, low) == [0, 1, 4], "elastic work grows by slices alone"
+
+
+def test_pods_that_a_scale_down_takes_first_are_not_subtracted_twice() -> None:
+    pods = single(count=6, topology_request=ANYWHERE)
+    world, low = on_hosts(pods, annotations={ELASTIC: "true"})
+    world.submit("p", "q", {"gpu": 2}, priority=5, topology=ANYWHERE)
+    assert named(world.settle()) == {low: {"main": ((4, 5),)}}
+    spec = replace(world[low].spec, pod_sets=(replace(pods, count=5),))
+    world.tell(low, ChangeSpec(annotations=world[low].annotations, spec=spec, eviction="e"))
+    world.give_up_pods(low)
+    assert (indices(world, low), counts(world, low)) == ([0, 1, 2, 3], {"main": 4})
+    world.settle()
+    assert findings_of(world.history) == []
+
+
+def test_where_domains_are_no_hosts_pods_leave_theirs_by_rank() -> None:
+    world = World()
+    world.topology(("block", "rack"))
+    world.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
+    for path in ("b/r1/a", "b/r2/b"):
+        world.node(path, allocatable={"gpu": 3, "pods": 110})
+    world.cluster_queue("q", quotas("gpu", tas=100), preemption=LOWER)
+    low = world.submit_pod_sets("low", "q", single(count=6, topology_request=ANYWHERE))
+    world.settle()
+    first, second = world.placed(low)
+    world.submit_pod_sets("p", "q", in_rack(first), priority=5)
+    assert named(world.settle()) == {low: {"main": ((1, 2),)}}
+    world.give_up_pods(low)
+    assert world.placed(low) == {first: 1, second: 3}
+
+
+def test_events_that_name_no_pods_mean_the_last_ones() -> None:
+    """As releases wrote them that took no others."""
+    world, low = on_hosts(single(count=6, topology_request=ANYWHERE))
+    for eviction, count, stay in (("one", 2, 4), ("two", 1, 3)):
+        asked = WorkloadPodsEvicted(
+            eviction=eviction,
+            underlying_cause="InClusterQueue",
+            message=message("Preempted"),
+            pods={"main": count},
+            counts={"main": stay},
+        )
+        world.record(f"workload/{low}", asked)
+    taken = [found["main"] for _, found in pods_of_evictions(world[low])]
+    assert taken == [(4, 5), (3,)]
+    stopped = WorkloadShrunk(
+        eviction="two", pods={"main": 1}, counts={"main": 3}, later={"main": 2}
+    )
+    world.record(f"workload/{low}", stopped)
+    assert (indices(world, low), world.placed(low)) == ([0, 1, 2, 4, 5], {"a": 2, "b": 1, "c": 2})
 
 
 def test_slices_leave_whole_from_the_middle_too() -> None:

@@ -157,6 +157,7 @@ def _fewer(
     places, left = given.topology_assignment, stay + later
     if places is not None and domains is not None:
         places = without_domains(places, domains.get(given.name, ()))
+        left = min(left, pod_count(places))
     elif places is not None:
         placed = pod_count(places)
         places = without_ranks(places, placed - max(left, placed - going), later)
@@ -171,17 +172,6 @@ def with_pod_count(given: PodSetAssignment, count: int) -> PodSetAssignment:
         resource: amount // given.count * count for resource, amount in given.resource_usage.items()
     }
     return replace(given, count=count, resource_usage=usage)
-
-
-def trimmed_admission(admission: Admission, pod_sets: tuple[PodSet, ...]) -> Admission:
-    """The admission with topology assignments for no more pods than the pod sets have.
-
-    Counts and usage stay as admitted: what is needed of them follows from the pod sets. Returns the
-    same object if nothing is trimmed.
-    """
-    counts = {pod_set.name: pod_set.count for pod_set in pod_sets}
-    given = tuple(_cut(assigned, counts) for assigned in admission.pod_set_assignments)
-    return admission if given == admission.pod_set_assignments else _with_pod_sets(admission, given)
 
 
 def _first(domains: tuple[TopologyDomain, ...], count: int) -> Iterator[TopologyDomain]:
@@ -210,18 +200,6 @@ def _joined(
         return (*head, *tail)
     both = replace(head[-1], count=head[-1].count + tail[0].count)
     return (*head[:-1], both, *tail[1:])
-
-
-def _cut(given: PodSetAssignment, counts: Mapping[str, int]) -> PodSetAssignment:
-    known = given.topology_assignment
-    if known is None:
-        return given
-    cut = trimmed_to(known, counts.get(given.name, given.count))
-    return given if cut is known else replace(given, topology_assignment=cut)
-
-
-def _with_pod_sets(admission: Admission, given: tuple[PodSetAssignment, ...]) -> Admission:
-    return replace(admission, pod_set_assignments=given)
 
 
 Reclaimable = Mapping[str, int]

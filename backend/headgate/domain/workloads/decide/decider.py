@@ -17,7 +17,6 @@ from headgate.domain.kinds.registry import SUBMITTED_AS
 from headgate.domain.rejection import AlreadyExists, Decider, IllegalNow
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import workload_reference
-from headgate.domain.workloads.admission import trimmed_admission
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ActivateWorkload,
@@ -79,6 +78,7 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.evolve import evolve
+from headgate.domain.workloads.pods.attempt_pods import scaled_down_admission
 from headgate.domain.workloads.predicates import (
     has_quota_reservation,
     is_evicting,
@@ -247,7 +247,7 @@ def _scale_down_events(workload: Workload, spec: WorkloadSpec) -> Iterator[Workl
     """The trimmed admission of a workload that was scaled down; empty during an eviction."""
     if workload.admission is None or not has_quota_reservation(workload) or is_evicting(workload):
         return
-    left = trimmed_admission(workload.admission, spec.pod_sets)
+    left = scaled_down_admission(workload.admission, workload.layout, spec.pod_sets)
     if left is not workload.admission:
         has_completions = any(each.completions is not None for each in spec.pod_sets)
         yield WorkloadScaledDown(admission=left, next_runs=has_completions)

@@ -16,8 +16,14 @@ from msgspec.structs import replace
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.values.index_ranges import IndexRanges, contains, count_of, joined, without
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyDomain
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    TopologyDomain,
+    without_domains,
+)
 from headgate.domain.workloads.events import ReportedPods
+from headgate.domain.workloads.specs import PodSet
 
 Nodes = dict[int, str]
 """The nodes of the pods of one pod set by index; empty for a pod without a node of its own."""
@@ -99,6 +105,33 @@ def domains_of_pods(
         for domain in (known.domains if known is not None else ())
         if counts[domain.values]
     )
+
+
+def scaled_down_admission(
+    admission: Admission, layout: AttemptLayout, pod_sets: Iterable[PodSet]
+) -> Admission:
+    """The admission with hosts for no more pods than the pod sets have; the last ranks leave.
+
+    Counts and usage stay as admitted: what is needed of them follows from the pod sets. Returns the
+    same object if no pod leaves.
+    """
+    counts = {pod_set.name: pod_set.count for pod_set in pod_sets}
+    given = tuple(
+        _without_last_ranks(each, layout, counts.get(each.name, each.count))
+        for each in admission.pod_set_assignments
+    )
+    is_same = given == admission.pod_set_assignments
+    return admission if is_same else replace(admission, pod_set_assignments=given)
+
+
+def _without_last_ranks(
+    given: PodSetAssignment, layout: AttemptLayout, count: int
+) -> PodSetAssignment:
+    known, indices = given.topology_assignment, list(domain_of_each_pod(given, layout))
+    if known is None or len(indices) <= count:
+        return given
+    gone = domains_of_pods(given, layout, indices[count:])
+    return replace(given, topology_assignment=without_domains(known, gone))
 
 
 def attempt_pods(admission: Admission, layout: AttemptLayout) -> Iterator[AttemptPod]:
