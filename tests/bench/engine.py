@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass, field
 from time import process_time
 
-from headgate.application.snapshot_store import COLLECT_AFTER
+from headgate.application.cooperative import COLLECT_AFTER
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.workloads.events import (

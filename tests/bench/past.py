@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from headgate.api.app import application_services
 from headgate.application.application_services import ApplicationServices, DatabaseClock
+from headgate.application.cooperative import COLLECT_AFTER
 from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.queue_tree import queue_tree
-from headgate.application.snapshot_store import COLLECT_AFTER
 from headgate.application.time_travel import PointInTime, services_at
 from headgate.bootstrap import migrate, open_platform
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec

@@ -44,7 +44,12 @@ from headgate.domain.workloads.pod_events import (
     WorkloadRetried,
     WorkloadSessionOpened,
 )
-from headgate.domain.workloads.preemption_events import EvictionCancelled, EvictionExtended
+from headgate.domain.workloads.preemption_events import (
+    EvictionCancelled,
+    EvictionExtended,
+    WorkloadPodsEvicted,
+    WorkloadShrunk,
+)
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest
 from tests.builders.world import World, quotas
 from tests.event_log.samples import sample_of
@@ -213,6 +218,32 @@ def a_scaled_down_job_with_indices_that_come_again(world: World) -> None:
         world.record(f"workload/team/{name}", released)
 
 
+def single_pods_evicted_by_index(world: World) -> None:
+    """A round evicts the first pods of a workload, on the host that its preemptor needs."""
+    world.hosts({"b1/r1/h1": 2, "b1/r1/h2": 2})
+    world.cluster_queue("cq", quotas("cpu", tas=4))
+    everywhere = TopologyRequest(unconstrained=True)
+    key = world.submit("w", "cq", {"cpu": 1}, count=4, topology=everywhere)
+    world.cycle()
+    admission = world[key].admission
+    assert admission is not None
+    (given,) = admission.pod_set_assignments
+    assert given.topology_assignment is not None
+    left = {"main": given.topology_assignment.domains[:1]}
+    pods, indices = {"main": 2}, {"main": ranges_of((0, 1))}
+    evicted = WorkloadPodsEvicted(
+        eviction="r",
+        underlying_cause="InClusterQueue",
+        message=message("AllPodsScheduled"),
+        pods=pods,
+        counts=pods,
+        indices=indices,
+    )
+    world.record(f"workload/{key}", evicted)
+    shrunk = WorkloadShrunk(eviction="r", pods=pods, counts=pods, indices=indices, domains=left)
+    world.record(f"workload/{key}", shrunk)
+
+
 def more_ended_workloads_than_stay_whole(world: World) -> None:
     """Of the first only a record is left when a session is recorded, and it is deleted."""
     for number in range(ENDED_WORKLOADS):
@@ -251,6 +282,7 @@ HISTORIES: tuple[Callable[[World], None], ...] = (
     starts_under_a_prediction,
     an_eviction_cancelled_after_checks,
     a_scaled_down_job_with_indices_that_come_again,
+    single_pods_evicted_by_index,
     more_ended_workloads_than_stay_whole,
     more_ended_rounds_than_are_kept,
     an_import_of_a_workload_that_ran,

@@ -14,15 +14,15 @@ from threading import Lock
 
 import msgspec
 
-from headgate.application.cooperative import BoundedExecutor, stop_if_cancelled
+from headgate.application.cooperative import BoundedExecutor, stop_if_cancelled, without_collection
 from headgate.application.failures import Archived, GapInLog
 from headgate.application.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.ports import EventLog
 from headgate.application.snapshot_store import (
     Snapshot,
+    SnapshotOptions,
     SnapshotStore,
     StateCache,
-    without_collection,
 )
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
@@ -61,13 +61,15 @@ DECODE_COST_EVENTS = 2_000
 class HistoryCacheLimits:
     """How much is kept: folds in memory, their workloads in all, and how far apart caches are.
 
-    `decoded` is how many workloads of caches stay decoded; each takes a few kilobytes.
+    `decoded` is how many workloads of caches stay decoded; each takes a few kilobytes. `sample` is
+    how many streams of each are compared with the log when it is first read.
     """
 
     states: int = 12
     workloads: int = 2_000_000
     decoded: int = 200_000
     cache_events: int = 5_000
+    sample: int = 24
 
 
 @dataclass(slots=True)
@@ -83,7 +85,8 @@ class HistoricalStates:
     _keeper: SnapshotStore = field(init=False)
 
     def __post_init__(self) -> None:
-        self._keeper = SnapshotStore(self.state_cache, self.event_log, self.bounds.decoded)
+        options = SnapshotOptions(max_workloads=self.bounds.decoded, sample=self.bounds.sample)
+        self._keeper = SnapshotStore(self.state_cache, self.event_log, options)
 
     def at(self, position: int) -> ClusterState:
         """The fold of the first `position` events, with its partitions; not to be changed.

@@ -10,16 +10,22 @@ from dataclasses import dataclass, field
 import structlog
 
 from headgate.application.commands.append_unit import rows_of
-from headgate.application.cooperative import Cooperative, Result, never_paused, run_yielding
+from headgate.application.cooperative import (
+    Cooperative,
+    Result,
+    collect_seldom,
+    never_paused,
+    run_yielding,
+    without_collection,
+)
 from headgate.application.failures import GapInLog, ReleaseTooOld
 from headgate.application.ports import AppendUnit, EventLog, NewEvent, Tail, Unavailable
 from headgate.application.snapshot_store import (
     Snapshot,
+    SnapshotOptions,
     SnapshotRule,
     SnapshotStore,
     StateCache,
-    collect_seldom,
-    without_collection,
 )
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import (
@@ -68,7 +74,8 @@ class LiveState:
     _keeper: SnapshotStore = field(init=False)
 
     def __post_init__(self) -> None:
-        self._keeper = SnapshotStore(self.state_cache, self.event_log)
+        options = SnapshotOptions(observer=self.observer)
+        self._keeper = SnapshotStore(self.state_cache, self.event_log, options)
 
     @property
     def cluster_state(self) -> ClusterState:
@@ -382,17 +389,12 @@ def _record(live: LiveState, read_up_to: int) -> None:
     cluster_state, at = live.cluster_state, live.event_log.now()
     event = LogRewound(read_up_to=read_up_to, head=cluster_state.position, observer=live.observer)
     state = evolve(cluster_state.state_of(LOG_STREAM), event, at)
-    live.event_log.append(
-        [
-            AppendUnit(
-                at=at,
-                metadata=EventMetadata(actor=ACTOR),
-                expected={LOG_STREAM: cluster_state.version_of(LOG_STREAM)},
-                events=(
-                    NewEvent(stream=LOG_STREAM, event=event, wakes=ALL_PARTITIONS, guards=True),
-                ),
-                rows=rows_of(LOG_STREAM, state),
-                past=live.point,
-            )
-        ]
+    unit = AppendUnit(
+        at=at,
+        metadata=EventMetadata(actor=ACTOR),
+        expected={LOG_STREAM: cluster_state.version_of(LOG_STREAM)},
+        events=(NewEvent(stream=LOG_STREAM, event=event, wakes=ALL_PARTITIONS, guards=True),),
+        rows=rows_of(LOG_STREAM, state),
+        past=live.point,
     )
+    live.event_log.append([unit])

@@ -41,6 +41,7 @@ DETECTORS = (
     "FollowerDrift",
     "SchedulingStalled",
     "WritesFail",
+    "SnapshotDiscarded",
 )
 
 

@@ -5,23 +5,29 @@ those that are in no part yet, and names the parts the others are in. Parts stay
 so that folds near each other share their workloads there as well.
 """
 
-import gc
 import hashlib
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
+import structlog
 
+from headgate.application.commands.append_unit import rows_of
 from headgate.application.failures import GapInLog
-from headgate.application.ports import EventLog
+from headgate.application.ports import AppendUnit, EventLog, NewEvent
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.recorded_event import (
+    SNAPSHOT_STREAM,
+    DiscardedSnapshots,
+    EventMetadata,
+    SnapshotDiscarded,
+)
 from headgate.domain.workloads.state import Workload, with_shared_parts
 from headgate.event_log.chain import LogPoint
-from headgate.event_log.folds import STATE_VERSIONS, StateVersions
+from headgate.event_log.folds import STATE_VERSIONS, StateVersions, differing_stream
 
 Parts = Mapping[str, bytes | None]
 """Parts of a fold by name; None for one that is there already."""
@@ -71,12 +77,10 @@ class StateCache(Protocol):
 
 
 CACHE_NAME = "cell"
-COLLECT_AFTER = (5_000, 5, 800)
-"""The thresholds of the garbage collector. By default it runs far more often, and a fold that grows
-is walked again and again: a fifth of the processor time of a submit. Larger generations would be
-walked no more often in all, but for a tenth of a second at a time, during which no other task
-runs.
-"""
+UNREADABLE = (msgspec.MsgspecError, zlib.error, LookupError, TypeError, ValueError)
+"""What reading a fold raises that is not what its version says, or that a step cannot read."""
+
+LOG = structlog.get_logger()
 MIN_REUSE_DIVISOR = 3
 """A part is written anew as far as it is needed once only one in so many of it is."""
 
@@ -116,25 +120,39 @@ class Snapshot(NamedTuple):
     point: LogPoint
 
 
+class SnapshotOptions(NamedTuple):
+    """How many decoded workloads of parts a store keeps, and what it compares and records.
+
+    Without `max_workloads` only those of the fold at hand stay. `sample` is how many streams of a
+    fold are compared with the log, `observer` names the process that records a difference.
+    """
+
+    max_workloads: int = 0
+    sample: int = 200
+    observer: str = "headgate"
+    versions: StateVersions = STATE_VERSIONS
+
+
+DEFAULT_OPTIONS = SnapshotOptions()
+
+
 class SnapshotStore:
     """Keeps folds in the state cache and gets them back; one thread at a time may use it.
 
     Folds of earlier state versions are read as far as steps lead on from them; what is kept is of
-    the current one. Of parts, `max_workloads` stay decoded, or as many as the fold at hand needs.
-    Without a number only the workloads of the fold at hand stay.
+    the current one.
     """
 
     def __init__(
         self,
         state_cache: StateCache,
         event_log: EventLog,
-        max_workloads: int = 0,
-        versions: StateVersions = STATE_VERSIONS,
+        options: SnapshotOptions = DEFAULT_OPTIONS,
     ) -> None:
         self._cache = state_cache
         self._event_log = event_log
-        self._max_workloads = max_workloads
-        self._versions = versions
+        self._max_workloads, self._sample, self._observer, self._versions = options
+        self._compared: set[tuple[int, str]] = set()
         self._parts: OrderedDict[str, WorkloadChunk] = OrderedDict()
         self._sizes: dict[str, int] = {}
 
@@ -149,19 +167,57 @@ class SnapshotStore:
     def newest(self, *, at_most: int, after: int = 0) -> Snapshot | None:
         """The latest fold that is whole, past `after` and not past `at_most`.
 
-        A fold of another past than the log has is passed over.
+        A fold of another past than the log has is passed over. At its first use a sample of its
+        streams is folded anew: if one differs, or the fold cannot be read, no snapshot is read.
         """
         while True:
             found = self._cache.newest(CACHE_NAME, self._versions.readable, at_most=at_most)
             if found is None or found.position <= after:
                 return None
-            kept = _unpacked(found.body, _Kept)
-            point = LogPoint(log_id=kept.log_id, position=found.position, chain=kept.chain)
-            is_held = self._event_log.point_at(point.position) == point
-            cluster_state = self._load(kept, found.version) if is_held else None
-            if cluster_state is not None:
-                return Snapshot(cluster_state, point)
-            at_most = found.position - 1
+            try:
+                snapshot = self._read(found)
+            except UNREADABLE:
+                self.discard(found.position)
+                return None
+            if snapshot is None:
+                at_most = found.position - 1
+            elif (differing := self._differing_stream(found, snapshot)) is not None:
+                self.discard(found.position, differing)
+                return None
+            else:
+                return snapshot
+
+    def discard(self, position: int, stream: str = "") -> None:
+        """Delete all snapshots, and record that the one at a position differs from the log.
+
+        What is wrong in one may be wrong in those that were folded on from it, and in those before.
+        They stay where the log lacks its beginning, as no state could be folded without them.
+        """
+        LOG.error("snapshot differs from the log", position=position, stream=stream)
+        event = SnapshotDiscarded(snapshot=position, stream=stream, observer=self._observer)
+        record_discarded(self._event_log, event)
+        self._event_log.read(0, limit=1)
+        self._cache.forget(CACHE_NAME)
+        self._forget_parts()
+
+    def _read(self, found: CachedFold) -> Snapshot | None:
+        """The fold, or None if parts of it are gone or the log has another past."""
+        kept = _unpacked(found.body, _Kept)
+        point = LogPoint(log_id=kept.log_id, position=found.position, chain=kept.chain)
+        if self._event_log.point_at(point.position) != point:
+            return None
+        cluster_state = self._load(kept, found.version)
+        return None if cluster_state is None else Snapshot(cluster_state, point)
+
+    def _differing_stream(self, found: CachedFold, snapshot: Snapshot) -> str | None:
+        compared = found.position, found.version
+        if compared in self._compared:
+            return None
+        read = self._event_log.read_stream
+        differing = differing_stream(snapshot.cluster_state, self._sample, read)
+        if differing is None:
+            self._compared.add(compared)
+        return differing
 
     def put(self, snapshot: Snapshot) -> None:
         """Keep a fold with what of it is not kept yet."""
@@ -274,25 +330,23 @@ class SnapshotStore:
             held -= len(part)
 
 
+def record_discarded(event_log: EventLog, event: SnapshotDiscarded) -> None:
+    """Appends the event unless it is the last of its stream; another process may be first."""
+    known = event_log.stream_page(SNAPSHOT_STREAM, before=None, limit=1)
+    version = known[0].version if known else 0
+    if known and known[0].event == event:
+        return
+    at = event_log.now()
+    state = DiscardedSnapshots(last=event, at=at, count=version + 1)
+    unit = AppendUnit(
+        at=at,
+        metadata=EventMetadata(actor="system"),
+        expected={SNAPSHOT_STREAM: version},
+        events=(NewEvent(stream=SNAPSHOT_STREAM, event=event),),
+        rows=rows_of(SNAPSHOT_STREAM, state),
+    )
+    event_log.append([unit])
+
+
 def _unpacked(body: bytes, shape: type[Any]) -> Any:  # noqa: ANN401 - what `shape` says
     return msgspec.msgpack.decode(zlib.decompress(body), type=shape)
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Turns the garbage collector off: nothing that is folded can be collected.
-
-    Walking it over and over would take most of the time of folding.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
-def collect_seldom() -> None:
-    """Sets the thresholds of the collector; what there is now is never walked again."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)

@@ -23,6 +23,7 @@ from headgate.domain.recorded_event import (
     DomainEvent,
     EventIgnored,
     LogHistory,
+    LogState,
     RecordedEvent,
     evolve_state,
     kind_and_key,
@@ -58,7 +59,7 @@ class _Snapshot(msgspec.Struct, kw_only=True):
     changed_at: Instant
     used: bytes
     recent_starts: FoldedStarts
-    log_history: dict[str, LogHistory]
+    log_history: dict[str, LogState]
 
 
 class _Assumed(msgspec.Struct, frozen=True, gc=False):
@@ -115,7 +116,7 @@ class ClusterState:
         self.ended: Final = EndedWorkloads()
         self.rounds: Final[dict[str, Round]] = {}
         self.quarantined: Final[dict[str, Message]] = {}
-        self._log_history: Final[dict[str, LogHistory]] = {}
+        self._log_history: Final[dict[str, LogState]] = {}
         self._own: dict[str, Any] = {"workload": self.workloads, "round": self.rounds}
         self._own["log"] = self._log_history
         self.versions: dict[str, int] = {}
@@ -234,7 +235,8 @@ class ClusterState:
     @property
     def log_history(self) -> LogHistory | None:
         """What happened to the log itself; None where nothing is recorded."""
-        return self._log_history.get(kind_and_key(LOG_STREAM)[1])
+        found = self._log_history.get(kind_and_key(LOG_STREAM)[1])
+        return found if isinstance(found, LogHistory) else None
 
     def version_of(self, stream: str) -> int:
         """Return how many events the stream has; 0 where it has no state."""

@@ -28,6 +28,10 @@ ERASURE_STREAM = "log/erasures"
 """The stream of erasures of what was written."""
 
 
+SNAPSHOT_STREAM = "log/snapshots"
+"""The stream of snapshots that were found to differ from the log."""
+
+
 def workload_stream(key: str) -> str:
     """The stream of the workload with that key (`namespace/name`)."""
     return f"workload/{key}"
@@ -67,6 +71,19 @@ class ContentErased(msgspec.Struct, frozen=True, kw_only=True, tag="log.content_
     object: ObjectReference | None = None
 
 
+class SnapshotDiscarded(msgspec.Struct, frozen=True, kw_only=True, tag="log.snapshot_discarded"):
+    """A snapshot was found to differ from what the log folds to, and no snapshot is read any more.
+
+    `snapshot` is its position. `stream` names the first stream of a sample with a state that
+    differs; it is empty where folds were compared as a whole or the snapshot could not be read.
+    `observer` names the process.
+    """
+
+    snapshot: int
+    stream: str
+    observer: str
+
+
 class EventIgnored(msgspec.Struct, frozen=True, kw_only=True, tag="log.event_ignored"):
     """An event of a later release, which says that releases before it may ignore it.
 
@@ -86,17 +103,28 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True, tag="log_history"):
     count: int = 1
 
 
-LogHistoryState = Absent | LogHistory
+class DiscardedSnapshots(msgspec.Struct, frozen=True, kw_only=True, tag="discarded_snapshots"):
+    """The last snapshot that was discarded, the time of that, and the number of such events."""
+
+    last: SnapshotDiscarded
+    at: Instant
+    count: int = 1
 
 
-def evolve(
-    state: LogHistoryState, event: LogRewound | ContentErased, at: Instant
-) -> LogHistoryState:
-    """The history after an event; an erasure has its own stream and leaves no state."""
-    if isinstance(event, ContentErased):
-        return state
-    count = state.count if isinstance(state, LogHistory) else 0
-    return LogHistory(last=event, at=at, count=count + 1)
+LogState: TypeAlias = LogHistory | DiscardedSnapshots
+LogEvent: TypeAlias = LogRewound | ContentErased | SnapshotDiscarded
+
+
+def evolve(state: Absent | LogState, event: LogEvent, at: Instant) -> Absent | LogState:
+    """The state of a stream about the log after an event; an erasure leaves none."""
+    count = 1 if isinstance(state, Absent) else state.count + 1
+    match event:
+        case LogRewound():
+            return LogHistory(last=event, at=at, count=count)
+        case SnapshotDiscarded():
+            return DiscardedSnapshots(last=event, at=at, count=count)
+        case ContentErased():
+            return state
 
 
 def evolve_state(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa: ANN401 - by kind
@@ -115,13 +143,7 @@ def evolve_state(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa
 
 
 DomainEvent: TypeAlias = (
-    ObjectEvent
-    | WorkloadEvent
-    | RoundEvent
-    | PredictionEvent
-    | LogRewound
-    | ContentErased
-    | EventIgnored
+    ObjectEvent | WorkloadEvent | RoundEvent | PredictionEvent | LogEvent | EventIgnored
 )
 
 

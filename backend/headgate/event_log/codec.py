@@ -11,7 +11,7 @@ from typing import cast, get_args
 import msgspec
 
 from headgate.domain.kinds.registry import KINDS
-from headgate.domain.recorded_event import ContentErased, DomainEvent, EventIgnored, LogRewound
+from headgate.domain.recorded_event import DomainEvent, EventIgnored, LogEvent
 from headgate.domain.rounds.state import RoundEvent
 from headgate.domain.starts import PredictionEvent
 from headgate.domain.workloads.events import WorkloadEvent
@@ -22,8 +22,7 @@ EVENT_CLASSES: tuple[type[DomainEvent], ...] = (
     *get_args(WorkloadEvent),
     *get_args(RoundEvent),
     *get_args(PredictionEvent),
-    LogRewound,
-    ContentErased,
+    *get_args(LogEvent),
 )
 
 
@@ -125,7 +124,7 @@ READABLE_WITH_LATER_FIELDS: dict[str, tuple[int, int, int]] = {
 IGNORABLE: frozenset[str] = frozenset(
     {
         *("workload.session_opened", "executor.orphans_reported", "executor.orphans_decided"),
-        *("prediction.recorded", "prediction.checked"),
+        *("prediction.recorded", "prediction.checked", "log.snapshot_discarded"),
         *(name_of(event) for kind in KINDS if kind.name in ALWAYS_WRITTEN for event in kind.events),
     }
 )

@@ -1,17 +1,30 @@
-"""The stored form of folds: their state versions, the steps between these, and their digest.
+"""The stored form of folds: their versions, the steps between these, and how they are compared.
 
 A snapshot holds for as long as the same events fold to the same state, whatever the source of the
 code says. So its version is kept by hand, and logs that never change prove it: they are folded in
 every run of the tests, and their digests compared with recorded ones (ADR 0055).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
 
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.recorded_event import (
+    RecordedEvent,
+    evolve_state,
+    kind_and_key,
+    with_owner_of_actor,
+    workload_stream,
+)
+from headgate.domain.workloads.ended import ended_workload
+from headgate.domain.workloads.state import Workload
 from headgate.event_log.upcasters import Fields, Step
 
 
@@ -111,3 +124,60 @@ def _hash(entry: tuple[Any, ...]) -> int:
         # Entries of dictionaries are sorted by names, not by numbers.
         encoded = _SORTED.encode(msgspec.to_builtins(entry, builtin_types=(bytes,), str_keys=True))
     return int.from_bytes(blake2b(encoded, digest_size=DIGEST_BYTES).digest(), "big")
+
+
+MAX_SAMPLED_EVENTS = 500
+
+
+def differing_stream(
+    cluster_state: ClusterState, sample: int, read_stream: Callable[[str], Sequence[RecordedEvent]]
+) -> str | None:
+    """Returns the first stream of a sample that folds to another state than the given one.
+
+    The sample follows from the position: three in four are workloads that have not ended, the
+    others records of ended ones and configured objects. Streams of more than `MAX_SAMPLED_EVENTS`,
+    or without their first event, are left out.
+    """
+    for stream in _sampled(cluster_state, sample):
+        if stream in cluster_state.quarantined:
+            continue
+        if cluster_state.version_of(stream) > MAX_SAMPLED_EVENTS:
+            continue
+        events = read_stream(stream)
+        if not events or events[0].version != 1:
+            continue
+        known = [each for each in events if each.position <= cluster_state.position]
+        if not _agrees(cluster_state, stream, known):
+            return stream
+    return None
+
+
+def _sampled(cluster_state: ClusterState, sample: int) -> Iterator[str]:
+    position, few = cluster_state.position, sample // 8
+    objects = [each for each in cluster_state.versions if kind_and_key(each)[0] in KINDS_BY_STREAM]
+    for key in _spread(cluster_state.workloads, sample - 2 * few, position):
+        yield workload_stream(key)
+    for key in _spread(cluster_state.ended.records, few, position):
+        yield workload_stream(key)
+    yield from _spread(objects, few, position)
+
+
+def _spread(keys: Collection[str], count: int, offset: int) -> Iterator[str]:
+    """Returns evenly spread ones of some keys in their order, at most so many."""
+    step = -(-len(keys) // count) if count else 0
+    return islice(keys, offset % step, None, step) if step else iter(())
+
+
+def _agrees(cluster_state: ClusterState, stream: str, events: Sequence[RecordedEvent]) -> bool:
+    kind, key = kind_and_key(stream)
+    folded: Any = Absent()
+    for recorded in events:
+        # An event that cannot be folded changes nothing in the fold of the log either.
+        with suppress(Exception):
+            folded = evolve_state(kind, folded, with_owner_of_actor(recorded), recorded.at)
+    if cluster_state.version_of(stream) != len(events):
+        return False
+    record = cluster_state.ended.records.get(key) if kind == "workload" else None
+    if record is None:
+        return bool(folded == cluster_state.state_of(stream))
+    return isinstance(folded, Workload) and record == ended_workload(folded, len(events))

@@ -28,6 +28,12 @@ TEXTS: Mapping[str, Text] = {
         " {head}. A backup was restored or a standby promoted. Submit again what is missing. Pods"
         " of workloads that are missing are listed by headgate orphans list."
     ),
+    "SnapshotDiffered": Text("A snapshot of the state differs from the event log"),
+    "SnapshotDifferedAt": Text(
+        "The snapshot at position {position} is not what the log folds to, or could not be read."
+        " Snapshots were deleted, and the log is folded from its beginning. Restart the processes"
+        " that started from it, then run headgate verify."
+    ),
     "QueueInactive": Text("ClusterQueue {queue} is inactive"),
     "InactiveWithPending": Text("{reason}. {pending}."),
     "NoPendingWorkloads": Text("No pending workloads"),

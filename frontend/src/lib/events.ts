@@ -33,6 +33,7 @@ const TONES: Record<string, FactTone> = {
   "round.completed": "good",
   "round.expired": "bad",
   "log.rewound": "bad",
+  "log.snapshot_discarded": "bad",
 };
 
 /** How a workload ended, or that it can never start: the reason in the event says it, not its type. */

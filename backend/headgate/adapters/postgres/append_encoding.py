@@ -18,7 +18,7 @@ from headgate.application.ports import (
 )
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.recorded_event import EventMetadata, LogHistory, kind_and_key
+from headgate.domain.recorded_event import EventMetadata, LogState, kind_and_key
 from headgate.domain.rounds.state import Round
 from headgate.domain.starts import Prediction
 from headgate.domain.workloads.state import Workload
@@ -263,7 +263,7 @@ def _replayed(unit: AppendUnit, answer: _Answer) -> Replayed:
 DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     "workload": msgspec.json.Decoder(Workload),
     "round": msgspec.json.Decoder(Round),
-    "log": msgspec.json.Decoder(LogHistory),
+    "log": msgspec.json.Decoder(LogState),
     "prediction": msgspec.json.Decoder(Prediction),
     **{
         name: msgspec.json.Decoder(Configured[kind.spec])  # type: ignore[name-defined]

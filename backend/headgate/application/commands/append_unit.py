@@ -16,7 +16,14 @@ from headgate.application.workload_filter import (
 from headgate.domain.kinds.configured_object import Absent, Configured, StatusEvent
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.recorded_event import DomainEvent, EventMetadata, LogHistory, kind_and_key
+from headgate.domain.recorded_event import (
+    DiscardedSnapshots,
+    DomainEvent,
+    EventMetadata,
+    LogHistory,
+    LogState,
+    kind_and_key,
+)
 from headgate.domain.rounds.state import Round
 from headgate.domain.starts import Prediction
 from headgate.domain.stuck_workloads import stuck_cause, stuck_since
@@ -138,7 +145,7 @@ def row_of(stream: str, state: Any) -> Row:  # noqa: ANN401 - any aggregate's st
             columns = _round_columns(state)
         case Configured():
             columns = _object_columns(stream, state)
-        case LogHistory() | Prediction():
+        case LogHistory() | DiscardedSnapshots() | Prediction():
             columns = _own_columns(stream, state)
         case _:
             raise AssertionError(f"{type(state).__name__} is no state of an aggregate")
@@ -240,7 +247,7 @@ def _object_columns(stream: str, found: Configured[Any]) -> dict[str, Any]:
     }
 
 
-def _own_columns(stream: str, found: LogHistory | Prediction) -> dict[str, Any]:
+def _own_columns(stream: str, found: LogState | Prediction) -> dict[str, Any]:
     kind, name = kind_and_key(stream)
     return {
         "kind": kind,

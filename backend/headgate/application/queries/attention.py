@@ -15,7 +15,13 @@ from headgate.application.readiness import Readiness
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.executor_assignments import unserved_flavors
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
-from headgate.domain.recorded_event import LOG_STREAM, workload_stream
+from headgate.domain.recorded_event import (
+    LOG_STREAM,
+    SNAPSHOT_STREAM,
+    LogRewound,
+    LogState,
+    workload_stream,
+)
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workload_index import Affected, Unlisted, affected_of, oldest, unlisted
@@ -47,7 +53,7 @@ class Attention(Whole, kw_only=True, frozen=True):
 
 LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300
-REWIND_SHOWN_SECONDS = 86_400
+LOG_ALERT_SECONDS = 86_400
 FAILURE_SHOWN_SECONDS = 86_400  # a failed workload is told of for a day
 MAX_PER_KIND = 10
 SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
@@ -118,18 +124,20 @@ def _alert(  # noqa: PLR0913 - what an alert is
 
 
 def _log(cluster_state: ClusterState, at: Instant) -> Iterator[Attention]:
-    """A loss of events, for a day: executors and users may have acted on what was lost."""
-    history = cluster_state.log_history
-    if history is None or at - history.at > REWIND_SHOWN_SECONDS * MICROSECONDS_PER_SECOND:
-        return
-    yield _alert(
-        "LogRewound",
-        "critical",
-        message("LogLostEvents"),
-        message("LogRewoundTo", read_up_to=history.last.read_up_to, head=history.last.head),
-        link=f"/events?stream={LOG_STREAM}",
-        stream=LOG_STREAM,
-    )
+    """What was wrong with the log or a snapshot within a day, as processes may have acted on it."""
+    since = at - LOG_ALERT_SECONDS * MICROSECONDS_PER_SECOND
+    for stream in (LOG_STREAM, SNAPSHOT_STREAM):
+        state = cluster_state.state_of(stream)
+        if not isinstance(state, LogState) or state.at < since:
+            continue
+        last, link = state.last, f"/events?stream={stream}"
+        if isinstance(last, LogRewound):
+            kind, title = "LogRewound", message("LogLostEvents")
+            detail = message("LogRewoundTo", read_up_to=last.read_up_to, head=last.head)
+        else:
+            kind, title = "SnapshotDiscarded", message("SnapshotDiffered")
+            detail = message("SnapshotDifferedAt", position=last.snapshot)
+        yield _alert(kind, "critical", title, detail, link=link, stream=stream)
 
 
 def process_alerts(found: Readiness) -> Iterator[Attention]:
@@ -273,13 +281,8 @@ def _workloads(
     cluster_state: ClusterState, at: Instant, scope: NamespaceScope
 ) -> Cooperative[list[Attention]]:
     index, found = cluster_state.reads.index, list[Attention]()
-    keys = dict.fromkeys(
-        (
-            *oldest(_inactive(cluster_state, scope)),
-            *index.keys_in_phase("Starting"),
-            *index.evicting,
-        )
-    )
+    inactive = oldest(_inactive(cluster_state, scope))
+    keys = dict.fromkeys((*inactive, *index.keys_in_phase("Starting"), *index.evicting))
     for key in keys:
         if scope is None or key.partition("/")[0] in scope:
             found += _workload(cluster_state.workloads[key], at)
@@ -317,11 +320,7 @@ def _failures(
             "WorkloadsFailed",
             "warning",
             message("WorkloadsFailed", count=len(keys), queue=f"{namespace}/{queue}"),
-            message(
-                "LastFailure",
-                workload=workload_reference(keys[-1]),
-                cause=last.cause,
-            ),
+            message("LastFailure", workload=workload_reference(keys[-1]), cause=last.cause),
             link=f"/workloads?phase=Failed&namespace={namespace}&queue={queue}",
             stream=workload_stream(keys[-1]),
         )

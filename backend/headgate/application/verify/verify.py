@@ -26,7 +26,7 @@ from headgate.application.verify.read_model_audit import (
 )
 from headgate.application.verify.round_audit import RoundAudit
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import ContentErased, LogRewound, RecordedEvent
+from headgate.domain.recorded_event import LogEvent, RecordedEvent
 from headgate.domain.rounds.state import RoundEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import Admission
@@ -111,7 +111,7 @@ class History:
             self._read_workload(key, event, recorded.at)
         elif isinstance(event, RoundEvent):
             self.rounds.read(recorded.stream, event, recorded.at)
-        elif not isinstance(event, LogRewound | ContentErased):
+        elif not isinstance(event, LogEvent):
             self.settings.read(kind, key, event)
 
     def conclude(self, now: Instant) -> None:
