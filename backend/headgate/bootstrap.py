@@ -21,6 +21,7 @@ from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.executor_stores import (
     PostgresLeases,
     PostgresRendezvousPorts,
+    PostgresSavedViews,
     PostgresSessions,
     PostgresWebhookSecrets,
 )
@@ -137,6 +138,7 @@ class Platform:
     sessions: PostgresSessions
     rendezvous_ports: PostgresRendezvousPorts
     webhook_secrets: PostgresWebhookSecrets
+    saved_views: PostgresSavedViews
     tail: PostgresTail
     pod_logs: LogStore
     uploads: UploadStore
@@ -304,6 +306,7 @@ def open_platform(
         sessions=PostgresSessions(writes),
         rendezvous_ports=PostgresRendezvousPorts(writes),
         webhook_secrets=PostgresWebhookSecrets(writes),
+        saved_views=PostgresSavedViews(writes),
         pod_logs=open_pod_logs(settings),
         uploads=open_uploads(settings),
         tail=PostgresTail(settings.database_url),

@@ -159,6 +159,7 @@ def test_only_what_the_log_does_not_tell_is_of_now() -> None:
         "/v1/stream",
         "/v1/system",
         "/v1/tokens",
+        "/v1/views",
         "/v1/webhooks/{name}/deliveries",
         "/v1/whoami",
     ]

@@ -4,11 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
 from tests.browser.cluster import NAMESPACE, Object, workload
+from tests.browser.conftest import new_context
 from tests.browser.screen import Screen
 from tests.browser.test_live import finish
 from tests.hypothesis_profiles import is_full_depth
@@ -58,6 +59,49 @@ def test_workload_grid(screen: Screen, client: HeadgateClient) -> None:
     expect(page).to_have_url(re.compile(r"filter=phase%3AUnschedulable"))
     expect(screen.row("grid-most")).to_contain_text("Unschedulable")
     assert screen.violations() == []
+
+
+@pytest.mark.nightly
+def test_workload_grid_views_are_saved_and_shared(
+    screen: Screen, browser: Browser, headgate: Up, client: HeadgateClient
+) -> None:
+    """Line 4: a user saves what the grid shows and shares it; another user sees it."""
+    page = screen.page
+    screen.open("/workloads?filter=gpu:>8&sort=-gpu&columns=phase,name,gpu", "Workloads")
+    views = page.get_by_role("navigation", name="Views")
+    page.get_by_role("button", name="Save view").click()
+    dialog = page.get_by_role("dialog", name="Save view")
+    dialog.get_by_label("Name").fill("Large gangs")
+    assert screen.violations() == []
+    dialog.get_by_role("button", name="Save view").click()
+    saved = views.get_by_role("link", name="Large gangs")
+    expect(saved).to_have_attribute("aria-current", "true")
+    views.get_by_role("link", name="All").click()
+    expect(saved).not_to_have_attribute("aria-current", "true")
+    saved.click()
+    expect(page.get_by_role("button", name="Saved view")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Reason")).to_have_count(0)
+
+    made = client.act("/v1/tokens", {"name": "onlooker", "role": "viewer"})
+    other = new_context(browser)
+    theirs = Screen(other.new_page(), headgate.url, made["secret"])
+    theirs.open("/workloads", "Workloads")
+    seen = theirs.page.get_by_role("navigation", name="Views").get_by_role("link")
+    expect(seen).to_have_count(6)
+    page.get_by_role("button", name="Saved view").click()
+    page.get_by_role("menuitemcheckbox", name="Share with all users").click()
+    expect(views.get_by_role("img", name="Shared with all users")).to_be_visible()
+    theirs.open("/workloads", "Workloads")
+    expect(seen).to_have_count(7)
+    seen.last.click()
+    expect(theirs.page.get_by_role("button", name="Save view")).to_be_visible()
+    assert theirs.violations() == []
+    other.close()
+
+    page.get_by_role("button", name="Saved view").click()
+    page.get_by_role("menuitem", name="Delete view").click()
+    expect(saved).to_have_count(0)
+    client.remove("/v1/tokens/onlooker")
 
 
 def gang(name: str, pods: int, gpus: int = 2) -> Object:

@@ -421,6 +421,16 @@ WEBHOOK_SECRET = Table(
 )
 Index("webhook_secret_of", WEBHOOK_SECRET.c.webhook)
 
+SAVED_VIEW = Table(
+    "saved_view",
+    METADATA,
+    _key("owner"),
+    _key("name"),
+    _column("query", Text),
+    _column("is_shared", Boolean),
+    _column("saved_at", BigInteger),
+)
+
 API_SERVICE = Table(
     "api_service",
     METADATA,

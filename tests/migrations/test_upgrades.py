@@ -191,7 +191,7 @@ def test_rows_without_a_condition_that_was_not_folded_then_get_it(empty_url: str
         connection.execute("UPDATE workload SET reserved_at = NULL, size_class = ''")
     before = [each.code for each in verifier.verify(lambda *_: None).findings]
     with psycopg.connect(empty_url) as connection:
-        connection.execute("DROP TABLE workload_tally, webhook_secret")
+        connection.execute("DROP TABLE workload_tally, webhook_secret, saved_view")
         connection.execute("UPDATE alembic_version SET version_num = '0020'")
 
     migrate(empty_url)

@@ -56,7 +56,7 @@ from headgate.api.system import (
     is_ready,
     metrics,
 )
-from headgate.api.tokens import Access, Tokens
+from headgate.api.tokens import ROUTES as USER_ROUTES
 from headgate.api.uploads import ExecutorLogs, ExecutorUploads, Uploads
 from headgate.api.web_pages import (
     ALLOWED,
@@ -226,9 +226,8 @@ def _version_one() -> Router:
             Cycles,
             Backtests,
             Predictions,
-            Tokens,
+            *USER_ROUTES,
             ServiceAccounts,
-            Access,
             System,
         ],
     )
@@ -354,6 +353,7 @@ def application_services(platform: Platform) -> ApplicationServices:
         backtests=platform.backtests,
         ids=platform.ids,
         clock=DatabaseClock(platform.event_log),
+        saved_views=platform.saved_views,
         token_cache=TokenCache(platform.tokens, platform.settings.admin_token),
         commits=commits,
         reader=reader,

@@ -1,10 +1,10 @@
-"""`/v1/tokens`: users and their roles; `whoami` and `can-i`."""
+"""`/v1/tokens`: users and their roles; `whoami`, `can-i`, and the views that users saved."""
 
 from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
-from litestar import Controller, delete, get, post
+from litestar import Controller, delete, get, post, put
 from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter
 
 from headgate.adapters.system.clocks_and_randomness import unique_key
@@ -13,7 +13,14 @@ from headgate.api.bodies import RequestBody, Schema, Timestamp, Whole
 from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import PRESENT_ONLY, instant_or_none
 from headgate.application.access import token_commands
-from headgate.application.access.identity import Identity, Token
+from headgate.application.access.identity import (
+    MAX_SAVED_VIEWS,
+    MAX_VIEW_NAME_LENGTH,
+    MAX_VIEW_QUERY_LENGTH,
+    Identity,
+    SavedView,
+    Token,
+)
 from headgate.application.access.rights import (
     Grant,
     Right,
@@ -24,7 +31,7 @@ from headgate.application.access.rights import (
     roles_with,
 )
 from headgate.application.queries.views import timestamp
-from headgate.domain.rejection import NotAllowed
+from headgate.domain.rejection import InvalidRequest, NotAllowed, NotFound
 from headgate.messages.catalogue import text_of
 
 UserName = Annotated[
@@ -279,3 +286,102 @@ def _verdict(user: Identity, right: Right, namespace: str, cluster_queue: str) -
         granted_by=_shown_grant(found),
         roles=roles,
     )
+
+
+ViewName = Annotated[
+    str, PathParameter(description="The name of the view", max_length=MAX_VIEW_NAME_LENGTH)
+]
+
+
+class SavedViewRequest(RequestBody, kw_only=True, frozen=True):
+    """What the list shows, and whether every user sees the view."""
+
+    query: Annotated[str, msgspec.Meta(max_length=MAX_VIEW_QUERY_LENGTH)]
+    is_shared: bool = False
+
+
+class SavedViewDetail(Schema, kw_only=True, frozen=True):
+    """A view of the list of workloads: `query` is that part of the page's address."""
+
+    name: str
+    owner: str
+    is_mine: bool
+    is_shared: bool
+    query: str
+    saved_at: Timestamp
+
+
+class SavedViewList(Whole, kw_only=True, frozen=True):
+    """One's own views, then those that others share."""
+
+    items: list[SavedViewDetail]
+
+
+class SavedViews(Controller):
+    """The views of the list of workloads that users saved.
+
+    Every user keeps views of its own, which change nothing for others: reading is right enough.
+    """
+
+    path = "/views"
+    tags = ["Access"]
+    opt = {"right": "read views"}
+
+    @get(
+        operation_id="listViews",
+        summary="List one's own saved views of workloads, and those that others share",
+        responses=response(SavedViewList),
+        opt={"right": "read views", "live": PRESENT_ONLY},
+    )
+    async def list_views(self, request: Caller) -> Answer:
+        """One's own first, by name."""
+        services, user = services_of(request), request.user.name
+        found = await services.reading.do(lambda: services.saved_views.visible_to(user))
+        items = [_shown_view(view, user) for view in found]
+        return answer(SavedViewList(items=items), position=services.reader.position)
+
+    @put(
+        "/{name:str}",
+        operation_id="saveView",
+        summary="Save a view of workloads in place of one's own of that name",
+        responses=response(SavedViewDetail),
+    )
+    async def save(
+        self, request: Caller, name: ViewName, data: JSONBody[SavedViewRequest]
+    ) -> Answer:
+        """At most a hundred for each user."""
+        services, user = services_of(request), request.user.name
+        view = SavedView(
+            owner=user,
+            name=name,
+            query=data.query,
+            is_shared=data.is_shared,
+            saved_at=services.clock.now(),
+        )
+        maximum = MAX_SAVED_VIEWS
+        if not await services.writing.do(lambda: services.saved_views.save(view, maximum=maximum)):
+            raise InvalidRequest.at(
+                "/name", "TooMany", field="views", maximum=maximum, count=maximum + 1, excess=1
+            )
+        return answer(_shown_view(view, user), position=services.reader.position)
+
+    @delete("/{name:str}", operation_id="deleteView", summary="Delete one's own saved view")
+    async def remove(self, request: Caller, name: ViewName) -> None:
+        """A view that others share stays."""
+        services, user = services_of(request), request.user.name
+        if not await services.writing.do(lambda: services.saved_views.delete(user, name)):
+            raise NotFound("ObjectNotFound", kind="View", name=name)
+
+
+def _shown_view(view: SavedView, user: str) -> SavedViewDetail:
+    return SavedViewDetail(
+        name=view.name,
+        owner=view.owner,
+        is_mine=view.owner == user,
+        is_shared=view.is_shared,
+        query=view.query,
+        saved_at=timestamp(view.saved_at),
+    )
+
+
+ROUTES = (Tokens, Access, SavedViews)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from headgate.application.access.identity import TokenCache, Tokens
+from headgate.application.access.identity import SavedViewStore, TokenCache, Tokens
 from headgate.application.access.request_limits import RequestLimits
 from headgate.application.backtest_jobs import BacktestStore
 from headgate.application.cooperative import BoundedExecutor
@@ -150,6 +150,7 @@ class ApplicationServices:
     partitions: Partitions
     followers: Followers
     tokens: Tokens
+    saved_views: SavedViewStore
     leases: ExecutorLeases
     sessions: PodSessions
     rendezvous_ports: RendezvousPorts

@@ -153,6 +153,38 @@ class Tokens(Protocol):
         """Forget a service account and its tokens; False if there was none."""
 
 
+MAX_VIEW_NAME_LENGTH = 60
+MAX_VIEW_QUERY_LENGTH = 2_000
+MAX_SAVED_VIEWS = 100
+"""So many views a user keeps."""
+
+
+class SavedView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list of the page shows, as `owner` named it: `query` is that part of its address.
+
+    A shared view is shown to every user; only its owner changes or deletes it.
+    """
+
+    owner: str
+    name: str
+    query: str
+    is_shared: bool = False
+    saved_at: Instant
+
+
+class SavedViewStore(Protocol):
+    """The views that users saved. Blocking."""
+
+    def visible_to(self, user: str) -> list[SavedView]:
+        """The views of a user, then those that others share, by name."""
+
+    def save(self, view: SavedView, *, maximum: int) -> bool:
+        """Keep a view in place of its owner's of that name; False if it were one too many."""
+
+    def delete(self, owner: str, name: str) -> bool:
+        """Forget a view; False if there was none."""
+
+
 TOKEN_CACHE_SECONDS = 2.0
 MAX_OUTAGE_SECONDS = 3_600.0
 """So long the tokens last read are valid while they cannot be read again."""

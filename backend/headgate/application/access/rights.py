@@ -36,7 +36,7 @@ NAMESPACED = frozenset({"workloads", *(kind.path for kind in KINDS if kind.is_na
 READABLE = frozenset(
     {
         "cycles", "events", "history", "identity", "metrics", "overview", "preemptions",
-        "simulations", "system", "workloads", *(kind.path for kind in KINDS),
+        "simulations", "system", "views", "workloads", *(kind.path for kind in KINDS),
     }
 )  # fmt: skip
 """Resources that every role reads; of those in namespaces only what its scope shows."""

@@ -16,6 +16,7 @@ export type CapacityHistory = Schemas["CapacityHistory"];
 export type CapacityPoint = Schemas["CapacityPoint"];
 export type QueueSummary = Schemas["QueueSummary"];
 
+export type SavedView = Schemas["SavedViewDetail"];
 export type WorkloadRow = Schemas["WorkloadRow"];
 export type WorkloadGroup = Schemas["WorkloadGroup"];
 export type WorkloadObject = Schemas["WorkloadObject"];

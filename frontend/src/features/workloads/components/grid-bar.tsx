@@ -1,16 +1,15 @@
-// Above the grid: its views, the filter, and what is grouped, shown and exported.
+// Above the grid: the filter, and what is grouped, shown and exported.
 import { Columns3, Download, Group } from "lucide-react";
 
 import { Button } from "@/components/ui/button";
 import { Menu } from "@/components/ui/menu";
 import { announce } from "@/components/ui/notices";
-import { RouterLink } from "@/components/ui/router-link";
 import { problemOf } from "@/lib/api/problem";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { exportRows } from "../api/workload-rows";
 import { filterChange } from "../model/filter-text";
-import { COLUMN_NAMES, COLUMN_WORDS, FIXED, GROUPS, GROUP_WORDS, type Grid, VIEWS, isShown, toggledColumn, viewChange } from "../model/grid";
+import { COLUMN_NAMES, COLUMN_WORDS, FIXED, GROUPS, GROUP_WORDS, type Grid, toggledColumn } from "../model/grid";
 import { GridFilter } from "./grid-filter";
 import styles from "./workloads-page.module.css";
 
@@ -59,21 +58,4 @@ export function GridBar({ grid }: { grid: Grid }) {
       </Button>
     </div>
   );
-}
-
-export function GridViews({ grid }: { grid: Grid }) {
-  return (
-    <nav className={styles.views} aria-label="Views">
-      {VIEWS.map((view) => (
-        <RouterLink key={view.name} className={styles.view} to={addressOf(viewChange(view))} aria-current={isShown(view, grid) ? "true" : undefined}>
-          {view.name}
-        </RouterLink>
-      ))}
-    </nav>
-  );
-}
-
-function addressOf(changes: Record<string, string>): string {
-  const query = new URLSearchParams(Object.entries(changes).filter(([, value]) => value !== "")).toString();
-  return query === "" ? "/workloads" : `/workloads?${query}`;
 }

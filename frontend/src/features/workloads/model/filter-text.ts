@@ -107,7 +107,7 @@ const EARLIER: Record<string, (value: string) => string> = {
 };
 
 /** The filter in the address; parameters of other pages' links count as words. */
-export function filterIn(url: UrlState): string {
+export function filterIn(url: Pick<UrlState, "get">): string {
   const words = Object.entries(EARLIER)
     .filter(([name]) => url.get(name) !== "")
     .map(([name, word]) => word(url.get(name)));

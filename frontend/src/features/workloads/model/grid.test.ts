@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { VIEWS, gridIn, isShown, nextOrder, toggledColumn, viewChange } from "./grid";
+import { VIEWS, gridIn, gridOf, isShown, nextOrder, queryOf, toggledColumn, viewChange } from "./grid";
 
 function urlOf(given: Record<string, string>) {
   return { get: (name: string) => given[name] ?? "", change: () => undefined };
@@ -36,4 +36,11 @@ test("a view is shown where the address says what it says", () => {
     const grid = gridIn(urlOf(viewChange(view)));
     expect(VIEWS.filter((other) => isShown(other, grid)).map(({ name }) => name)).toEqual([view.name]);
   }
+});
+
+test("a saved view describes a grid whatever the order of its words", () => {
+  const grid = gridIn(urlOf({ filter: "gpu:>8 owner:me", sort: "-gpu", group: "queue", columns: "reason,gpu" }));
+  expect(gridOf(queryOf(grid))).toEqual(grid);
+  expect(queryOf(gridIn(urlOf({ filter: "owner:me gpu:>8" })))).toBe(queryOf(gridIn(urlOf({ filter: "gpu:>8 owner:me" }))));
+  expect(queryOf(gridIn(urlOf({})))).toBe("");
 });

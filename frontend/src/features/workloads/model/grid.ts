@@ -58,7 +58,7 @@ export interface Grid {
 }
 
 /** The grid that the address describes; what it does not know is left out. */
-export function gridIn(url: UrlState): Grid {
+export function gridIn(url: Pick<UrlState, "get">): Grid {
   const order = url.get("sort");
   const named = url.get("columns").split(",");
   const columns = COLUMN_NAMES.filter((name) => named.includes(name) || FIXED.includes(name));
@@ -73,7 +73,11 @@ export function gridIn(url: UrlState): Grid {
 /** The columns with one shown or hidden, as the address has them; empty for the usual ones. */
 export function toggledColumn(columns: readonly ColumnName[], name: ColumnName): string {
   const shown = COLUMN_NAMES.filter((known) => (known === name ? !columns.includes(name) : columns.includes(known)));
-  return shown.length === USUAL.length && USUAL.every((known) => shown.includes(known)) ? "" : shown.join(",");
+  return isUsual(shown) ? "" : shown.join(",");
+}
+
+function isUsual(columns: readonly ColumnName[]): boolean {
+  return columns.length === USUAL.length && USUAL.every((known) => columns.includes(known));
 }
 
 /** The order after a click on a column's head: its own first, then the reverse, then the newest first. */
@@ -103,6 +107,23 @@ export const VIEWS: readonly ListView[] = [
 /** The change of the address that shows a view. */
 export function viewChange(view: ListView): Record<string, string> {
   return { ...filterChange(view.filter), sort: view.sort ?? "", group: "", open: "" };
+}
+
+/** The grid as a saved view keeps it: its part of the address, in one order, without what is usual. */
+export function queryOf({ filter, order, group, columns }: Grid): string {
+  const parts = {
+    filter: tokensIn(filter).sort().join(" "),
+    sort: order === NEWEST_FIRST ? "" : order,
+    group: group ?? "",
+    columns: isUsual(columns) ? "" : columns.join(","),
+  };
+  return new URLSearchParams(Object.entries(parts).filter(([, value]) => value !== "")).toString();
+}
+
+/** The grid that a saved view describes. */
+export function gridOf(query: string): Grid {
+  const parameters = new URLSearchParams(query);
+  return gridIn({ get: (name) => parameters.get(name) ?? "" });
 }
 
 /** Whether the grid shows the view as it is. */
