@@ -56,11 +56,15 @@ from headgate.application.file_stores import (
 )
 from headgate.application.historical_states import HistoricalReads, HistoricalStates
 from headgate.application.live_state import LiveState
-from headgate.application.maintenance import MaintenanceSchedule, MaintenanceTask
+from headgate.application.maintenance import (
+    MaintenanceSchedule,
+    MaintenanceTask,
+    SnapshotComparison,
+)
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.run_partition import Budget, Scheduler
 from headgate.application.scheduling_cycles import CycleRecord
-from headgate.application.snapshot_store import CACHE_NAME
+from headgate.application.snapshot_store import CACHE_NAME, SnapshotOptions
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.workloads.state import Workload
 from headgate.event_log.folds import STATE_VERSIONS
@@ -217,7 +221,7 @@ class Platform:
         return found.position if found else 0
 
     def maintenance_schedule(self, tasks: tuple[MaintenanceTask, ...]) -> MaintenanceSchedule:
-        """Returns the schedule of maintenance tasks, retention of pod logs included."""
+        """Returns the schedule of maintenance tasks, with those that need ports of a process."""
         retention = MaintenanceTask(
             name="remove old pod logs",
             every_seconds=900.0,
@@ -228,7 +232,13 @@ class Platform:
             every_seconds=900.0,
             run=lambda _: self.remove_old_uploads(),
         )
-        return MaintenanceSchedule((*tasks, retention, uploads), self.maintenance, time.monotonic)
+        options = SnapshotOptions(observer=self.name)
+        comparison = SnapshotComparison(self.state_cache, self.event_log, time.monotonic, options)
+        snapshots = MaintenanceTask(
+            name="compare snapshots", every_seconds=1.0, run=lambda _: comparison.run()
+        )
+        every = (*tasks, retention, uploads, snapshots)
+        return MaintenanceSchedule(every, self.maintenance, time.monotonic)
 
     def remove_old_uploads(self) -> int:
         """Deletes the uploads that retention does not keep; returns how many."""

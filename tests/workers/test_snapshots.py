@@ -2,14 +2,21 @@
 
 import time
 from collections.abc import Callable
+from itertools import count
 
 import pytest
 from msgspec.structs import replace
 
-from headgate.application import historical_states
+from headgate.application import historical_states, maintenance
+from headgate.application.cooperative import at_once
 from headgate.application.failures import Archived, GapInLog
 from headgate.application.historical_states import HistoricalStates
 from headgate.application.live_state import LiveState
+from headgate.application.maintenance import (
+    COMPARED_SECONDS,
+    COMPARED_SLICE_SECONDS,
+    SnapshotComparison,
+)
 from headgate.application.queries.attention import needing_attention
 from headgate.application.snapshot_store import (
     CACHE_NAME,
@@ -20,6 +27,7 @@ from headgate.application.snapshot_store import (
 )
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import SNAPSHOT_STREAM, SnapshotDiscarded, workload_stream
+from headgate.domain.scheduling.queueing.local_queue_usage import Consumption
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.event_log.folds import STATE_VERSIONS, StateStep, StateVersions
@@ -173,6 +181,76 @@ def test_reads_of_the_past_discard_a_snapshot_too(
 
     assert HistoricalStates(log.log, log.state_cache).at(position).dump() == before
     assert [event.snapshot for event in discarded(log)] == [position]
+
+
+def usage_history(state: ClusterState) -> None:
+    """A change that no sample of streams shows."""
+    state.usage_history.queues["team/gpu"] = Consumption(at=1)
+
+
+def comparison(adapters: Adapters) -> SnapshotComparison:
+    options = SnapshotOptions(observer="upkeep")
+    return SnapshotComparison(adapters.state_cache, adapters.log, lambda: 0.0, options)
+
+
+def test_upkeep_compares_each_snapshot_with_the_one_before_folded_on(log: Adapters) -> None:
+    for number in range(3):
+        record(log.log, *submitted_many("gpu", 2, f"of-{number}"))
+        keep(log)
+    compared = comparison(log)
+
+    assert [at_once(compared.compare_next()) for _ in range(5)] == [1, 1, 0, 0, 1]
+    assert discarded(log) == []
+
+
+def test_upkeep_discards_snapshots_of_which_the_later_is_not_what_the_earlier_folds_to(
+    log: Adapters,
+) -> None:
+    keep(log)
+    record(log.log, *submitted_many("gpu", 2, "later"))
+    position = keep(log, usage_history)
+
+    assert at_once(comparison(log).compare_next()) == 1
+
+    (event,) = discarded(log)
+    assert (event.snapshot, event.stream, event.observer) == (position, "", "upkeep")
+    assert log.state_cache.newest(CACHE_NAME, STATE_VERSIONS.readable) is None
+
+
+def test_upkeep_compares_no_snapshots_that_are_far_apart(
+    log: Adapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "MAX_COMPARED_EVENTS", 1)
+    keep(log)
+    record(log.log, *submitted_many("gpu", 2, "later"))
+    keep(log, usage_history)
+
+    assert at_once(comparison(log).compare_next()) == 0
+    assert discarded(log) == []
+
+
+def test_upkeep_compares_once_an_hour_and_in_slices(
+    log: Adapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "COMPARED_BATCH", 1)
+    keep(log)
+    record(log.log, *submitted_many("gpu", 2, "later"))
+    keep(log)
+    clock = count()
+    options = SnapshotOptions()
+    compared = SnapshotComparison(
+        log.state_cache, log.log, lambda: next(clock) * COMPARED_SLICE_SECONDS / 2, options
+    )
+
+    turns = 1
+    while not compared.run():
+        turns += 1
+    begun_again = [compared.run() for _ in range(100)]
+
+    assert turns > 10, "each turn takes a step"
+    assert begun_again == [0] * 100
+    clock = count(int(2 * COMPARED_SECONDS / COMPARED_SLICE_SECONDS))
+    assert [compared.run() for _ in range(2)] == [0, 0], "there is no pair before the first"
 
 
 def test_without_the_beginning_of_the_log_snapshots_stay(

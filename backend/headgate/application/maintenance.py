@@ -6,6 +6,18 @@ from typing import Protocol
 
 import msgspec
 
+from headgate.application.cooperative import Cooperative
+from headgate.application.failures import GapInLog
+from headgate.application.ports import EventLog
+from headgate.application.snapshot_store import (
+    CACHE_NAME,
+    SnapshotOptions,
+    SnapshotStore,
+    StateCache,
+)
+from headgate.domain.cluster_state import ClusterState
+from headgate.event_log.folds import digest_of, entry_hashes
+
 
 class Maintenance(Protocol):
     """Chores that keep the store small; safe to run anywhere, any time, and twice."""
@@ -90,3 +102,99 @@ class MaintenanceSchedule:
                 self._due_at[task.name] = self.elapsed() + task.every_seconds
                 done.append(task.name)
         return done
+
+
+MAX_COMPARED_EVENTS = 60_000
+"""Snapshots further apart are not compared; the newest are at most `SnapshotRule.events` apart."""
+COMPARED_SECONDS = 3_600.0
+COMPARED_SLICE_SECONDS = 0.1
+COMPARED_BATCH = 200
+"""Events or entries between two steps, some milliseconds of work."""
+
+
+@dataclass(slots=True)
+class SnapshotComparison:
+    """Compares two snapshots an hour: the earlier one, folded on to the later, is to be equal.
+
+    It begins with the newest pair, goes on to the pair before, and begins again after the first.
+    `run` works for a tenth of a second at a time, so that other upkeep goes on.
+    """
+
+    state_cache: StateCache
+    event_log: EventLog
+    elapsed: Callable[[], float]
+    options: SnapshotOptions
+    _at_most: int | None = None
+    _due_at: float = 0.0
+    _work: Cooperative[int] | None = None
+
+    def run(self) -> int:
+        """Goes on with the comparison under way, or with the next one if it is due.
+
+        Returns how many have ended.
+        """
+        began = self.elapsed()
+        if self._work is None:
+            if began < self._due_at:
+                return 0
+            self._due_at = began + COMPARED_SECONDS
+            self._work = self.compare_next()
+        work, self._work = self._work, None
+        try:
+            while self.elapsed() < began + COMPARED_SLICE_SECONDS:
+                next(work)
+        except StopIteration as end:
+            return int(end.value)
+        self._work = work
+        return 0
+
+    def compare_next(self) -> Cooperative[int]:
+        """Compares the next pair; a difference deletes all snapshots and is recorded.
+
+        Returns 1, or 0 where the pair is too far apart, or not there any more.
+        """
+        readable = self.options.versions.readable
+        later = self.state_cache.newest(CACHE_NAME, readable, at_most=self._at_most)
+        self._at_most = None if later is None else later.position - 1
+        if later is None:
+            return 0
+        earlier = self.state_cache.newest(CACHE_NAME, readable, at_most=self._at_most)
+        if earlier is None or later.position - earlier.position > MAX_COMPARED_EVENTS:
+            return 0
+        yield
+        store = SnapshotStore(self.state_cache, self.event_log, self.options)
+        try:
+            folded = yield from self._digest(store, earlier.position, later.position)
+            kept = yield from self._digest(store, later.position, later.position)
+            if folded is None or kept is None:
+                return 0
+            if folded != kept:
+                store.discard(later.position)
+        except GapInLog:
+            # Events between them, or before a difference, were taken away.
+            return 0
+        return 1
+
+    def _digest(self, store: SnapshotStore, position: int, until: int) -> Cooperative[str | None]:
+        """The digest of the snapshot at a position, folded on; None if it is gone or differs."""
+        found = store.newest(at_most=position)
+        yield
+        if found is None or found.point.position != position:
+            return None
+        cluster_state = found.cluster_state
+        yield from self._fold_on(cluster_state, until)
+        total = 0
+        for count, number in enumerate(entry_hashes(cluster_state), start=1):
+            total += number
+            if count % COMPARED_BATCH == 0:
+                yield
+        return digest_of([total])
+
+    def _fold_on(self, cluster_state: ClusterState, until: int) -> Cooperative[None]:
+        while cluster_state.position < until:
+            after = cluster_state.position
+            for recorded in self.event_log.read(after, limit=COMPARED_BATCH, up_to=until):
+                cluster_state.apply(recorded)
+            if cluster_state.position == after:
+                raise GapInLog(f"the log can be read up to {after}, not to {until}")
+            yield

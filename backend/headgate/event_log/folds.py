@@ -5,7 +5,7 @@ code says. So its version is kept by hand, and logs that never change prove it: 
 every run of the tests, and their digests compared with recorded ones (ADR 0055).
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import islice
@@ -100,13 +100,23 @@ def fold_digest(cluster_state: ClusterState) -> str:
     It is the sum of the hashes of all entries; a container without entries adds nothing. Of ended
     workloads it covers the records, so that the fold keeps none of them whole afterwards.
     """
+    return digest_of(entry_hashes(cluster_state))
+
+
+def digest_of(hashes: Iterable[int]) -> str:
+    """Returns the digest of a fold from the hashes of its entries."""
+    return f"{sum(hashes) % 256**DIGEST_BYTES:0{2 * DIGEST_BYTES}x}"
+
+
+def entry_hashes(cluster_state: ClusterState) -> Iterator[int]:
+    """Returns the hash of each entry, one by one, so that others may have their turn between."""
     rest = msgspec.msgpack.decode(cluster_state.dump(with_workloads=False))
     rest["used"] = msgspec.json.decode(rest["used"])
     rest["records"], rest["failures"] = rest.pop("ended")
-    total = sum(_hash(entry) for entry in _entries((), rest))
+    for entry in _entries((), rest):
+        yield _hash(entry)
     for key, workload in cluster_state.workloads.items():
-        total += _hash(("workloads", key, workload))
-    return f"{total % 256**DIGEST_BYTES:0{2 * DIGEST_BYTES}x}"
+        yield _hash(("workloads", key, workload))
 
 
 def _entries(names: tuple[str, ...], found: Any) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - decoded
