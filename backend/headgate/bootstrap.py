@@ -64,7 +64,13 @@ from headgate.application.maintenance import (
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.run_partition import Budget, Scheduler
 from headgate.application.scheduling_cycles import CycleRecord
-from headgate.application.snapshot_store import CACHE_NAME, SnapshotOptions
+from headgate.application.snapshot_store import (
+    CACHE_NAME,
+    Snapshot,
+    SnapshotOptions,
+    SnapshotRule,
+    SnapshotStore,
+)
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.workloads.state import Workload
 from headgate.event_log.folds import STATE_VERSIONS
@@ -219,6 +225,21 @@ class Platform:
         """Returns the position of the newest snapshot that this version reads; 0 without one."""
         found = self.state_cache.newest(CACHE_NAME, STATE_VERSIONS.readable)
         return found.position if found else 0
+
+    def build_snapshot(self) -> int:
+        """Folds the log and keeps a snapshot of this version, unless there is one near its end.
+
+        Returns the position of the one that is there. Raises `GapInLog` where the log lacks its
+        beginning and no snapshot that this version reads stands in for it.
+        """
+        current = STATE_VERSIONS.readable[:1]
+        found = self.state_cache.newest(CACHE_NAME, current, at_most=self.event_log.head())
+        if found is not None and self.event_log.head() - found.position < SnapshotRule().events:
+            return found.position
+        live = self.live_state()
+        snapshot = Snapshot(live.cluster_state, live.point)
+        SnapshotStore(self.state_cache, self.event_log).put(snapshot)
+        return snapshot.point.position
 
     def maintenance_schedule(self, tasks: tuple[MaintenanceTask, ...]) -> MaintenanceSchedule:
         """Returns the schedule of maintenance tasks, with those that need ports of a process."""

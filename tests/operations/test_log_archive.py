@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import psycopg
-from typer.testing import CliRunner
+import pytest
+from typer.testing import CliRunner, Result
 
-from headgate.application.snapshot_store import Snapshot, SnapshotStore
+from headgate.application.snapshot_store import CACHE_NAME, Snapshot, SnapshotStore
 from headgate.cli.main import app
+from headgate.event_log.folds import STATE_VERSIONS
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.workers.cluster import cluster, folded, record, submitted_many
 
@@ -125,3 +127,42 @@ def keep_state(adapters: Adapters) -> None:
     SnapshotStore(adapters.state_cache, adapters.log).put(
         Snapshot(folded(adapters.log), adapters.point(adapters.log.head()))
     )
+
+
+def build(database_url: str) -> Result:
+    return CliRunner().invoke(app, ["snapshot", "build", "--database-url", database_url])
+
+
+def test_a_release_builds_its_snapshot_before_its_first_start(
+    fresh_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADGATE_DATABASE_URL", fresh_database_url)
+    with on_postgres(fresh_database_url) as adapters:
+        record(adapters.log, *cluster("gpu"), *submitted_many("gpu", 5))
+        head = adapters.log.head()
+
+        migrated = CliRunner().invoke(app, ["migrate"])
+
+        assert f"A snapshot at position {head} is ready" in migrated.output
+        current = STATE_VERSIONS.readable[:1]
+        assert adapters.state_cache.newest(CACHE_NAME, current)
+        record(adapters.log, *submitted_many("gpu", 2, "later"))
+        assert f"position {head} is ready" in build(fresh_database_url).output, "it is near the end"
+        adapters.state_cache.forget(CACHE_NAME)
+        assert f"position {adapters.log.head()} is" in build(fresh_database_url).output
+
+
+def test_a_release_that_cannot_fold_the_log_says_so_before_its_first_start(
+    fresh_database_url: str,
+) -> None:
+    split(fresh_database_url)
+    with on_postgres(fresh_database_url) as adapters:
+        record(adapters.log, *cluster("gpu"), *submitted_many("gpu", 5))
+    archive(fresh_database_url, "--before", "100")
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+        connection.execute("DROP TABLE event_0")
+
+    refused = build(fresh_database_url)
+
+    assert refused.exit_code == 1
+    assert "no snapshot can be built" in refused.output

@@ -29,8 +29,9 @@ SECTIONS = {
                 "batch", "stop", "resume", "drain", "cordon", "uncordon", "node", "orphans",
                 "protect", "gate"),
     "Simulate and replay": ("backtest", "replay", "executor"),
-    "Server and admin": ("up", "agent", "doctor", "migrate", "verify", "log", "erase", "config",
-                         "webhook", "token", "serviceaccount", "can-i", "whoami", "man", "version"),
+    "Server and admin": ("up", "agent", "doctor", "migrate", "snapshot", "verify", "log", "erase",
+                         "config", "webhook", "token", "serviceaccount", "can-i", "whoami", "man",
+                         "version"),
 }  # fmt: skip
 """Commands by purpose; each command is in one section (tests/cli/test_help.py)."""
 
@@ -123,6 +124,10 @@ GROUPS = {
             "test": "commands.stuck:send_test",
             "deliveries": "commands.stuck:webhook_deliveries",
         },
+    ),
+    "snapshot": (
+        "Build a snapshot of the state",
+        {"build": "operations.up:build_snapshot"},
     ),
     "import": (
         "Take over from another queue manager",

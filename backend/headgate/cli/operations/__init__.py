@@ -1,1 +1,1 @@
-"""Commands that run and maintain an installation: `up`, `migrate`, `doctor`."""
+"""Commands that run and maintain an installation: `up`, `migrate`, `snapshot`, `doctor`."""

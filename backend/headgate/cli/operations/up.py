@@ -1,4 +1,4 @@
-"""`up` and `migrate`: run a local all-in-one server, and migrate a database."""
+"""`up`, `migrate` and `snapshot`: run a local server, migrate a database, build a snapshot."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -8,9 +8,11 @@ import typer
 from msgspec.structs import replace
 
 from headgate.adapters.system.process_start import StartRefused
-from headgate.application.failures import MigrationRefused
+from headgate.application.failures import GapInLog, MigrationRefused
 from headgate.application.ports import Unavailable
 from headgate.bootstrap import migrate as run_migrations
+from headgate.bootstrap import open_platform
+from headgate.cli.commands.log import DatabaseUrl, reachable
 from headgate.cli.failures import CommandFailed
 from headgate.cli.options import option
 from headgate.cli.output import say, show
@@ -23,7 +25,7 @@ from headgate.embedded.up import (
     run_all,
     stop_on_signals,
 )
-from headgate.settings import found_page, from_environment
+from headgate.settings import Settings, found_page, from_environment
 
 CHECK_DATABASE = "Check that the database is running and accepts this user."
 REMEDIES: dict[type[Exception], str] = {
@@ -103,16 +105,46 @@ def _show_running(other: AlreadyRunning) -> None:
 
 
 def migrate() -> None:
-    """Run database migrations."""
-    url = from_environment().database_url
-    if not url:
+    """Run database migrations, and build a snapshot that this release starts from.
+
+    Processes of the release before keep working meanwhile, however long the log is to fold.
+    """
+    settings = from_environment()
+    if not settings.database_url:
         raise CommandFailed(
             "HEADGATE_DATABASE_URL is not set", remedy="`headgate up` runs migrations itself."
         )
     try:
-        run_migrations(url)
+        run_migrations(settings.database_url)
     except Unavailable as outage:
         raise CommandFailed(str(outage), remedy=CHECK_DATABASE) from outage
     except MigrationRefused as refused:
         raise CommandFailed(str(refused)) from refused
     say("The database is up to date.")
+    build(settings)
+
+
+def build_snapshot(database_url: DatabaseUrl = "") -> None:
+    """Build a snapshot of the state, from which processes of this release start.
+
+    The log is folded, from a snapshot of the release before where this one reads it. Nothing is
+    done if there is a snapshot of this release near the end of the log.
+    """
+    build(reachable(from_environment(), database_url))
+
+
+def build(settings: Settings) -> None:
+    """Builds a snapshot in the database of some settings, and says where."""
+    platform = open_platform(settings, "headgate-snapshot")
+    try:
+        position = platform.build_snapshot()
+    except Unavailable as outage:
+        raise CommandFailed(str(outage), remedy=CHECK_DATABASE) from outage
+    except GapInLog as gap:
+        raise CommandFailed(
+            f"no snapshot can be built: {gap}",
+            remedy="Restore the first partitions: headgate log restore --from FILE.",
+        ) from gap
+    finally:
+        platform.close()
+    say(f"A snapshot at position {position} is ready.")
