@@ -9,7 +9,7 @@ from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyRules
 from headgate.domain.nodes.state import NodeDeleted
 from headgate.domain.workloads.decide.topology_rules import slice_violations
-from headgate.domain.workloads.pods.eviction_units import eviction_units
+from headgate.domain.workloads.pods.eviction_units import divisible_workload
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from tests.builders.workloads import a_pod_set, a_workload_spec
 from tests.builders.world import World, quotas
@@ -118,7 +118,9 @@ def test_the_tail_is_the_first_that_is_evicted_alone() -> None:
     )
     low = world.submit_pod_sets("low", "q", single, preemptibility="SemiPreemptible")
     world.settle()
-    units = eviction_units(world[low])
+    divisible = divisible_workload(world[low])
+    assert divisible is not None
+    units = divisible.units()
     assert [unit.pods for unit in units if not unit.is_remainder] == [{"main": 1}, {"main": 2}]
     tail = units[0].admission.pod_set_assignments[0].topology_assignment
     assert tail is not None

@@ -23,6 +23,7 @@ from headgate.domain.scheduling.placement.neighbors import PlacedIndex, PlacedWo
 from headgate.domain.scheduling.placement.placement_context import single_pod_requests
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
 from headgate.domain.scheduling.quota.usage import QuotaUsage, add_usage, empty_usage, remove_usage
+from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.quantities import FlavorResource, Requests
 from headgate.domain.workloads.admission import Admission, needed_admission
 from headgate.domain.workloads.pods.eviction_units import (
@@ -57,14 +58,18 @@ def is_usage_unchanged(old: Workload | None, new: Workload | None) -> bool:
         and old.spec is new.spec
         and old.reclaimable is new.reclaimable
         and old.finished_at == new.finished_at
-        and (_living_pods(old) == _living_pods(new) or not is_divisible(new.spec))
+        and (old.layout is new.layout or not is_divisible(new.spec))
+        and (
+            old.progress is new.progress
+            or not is_divisible(new.spec)
+            or _ended_pods(old) == _ended_pods(new)
+        )
     )
 
 
-def _living_pods(workload: Workload) -> tuple[object, ...]:
-    """What of its pods the eviction units of a workload depend on."""
-    ended = [(p.succeeded, p.failed, p.stopped) for _, p in sorted(workload.progress.items())]
-    return workload.layout.nodes, ended
+def _ended_pods(workload: Workload) -> list[tuple[IndexRanges, ...]]:
+    """The pods of a workload that have ended, which are in no eviction unit."""
+    return [(p.succeeded, p.failed, p.stopped) for _, p in sorted(workload.progress.items())]
 
 
 def has_new_assignment(old: Workload | None, new: Workload) -> bool:

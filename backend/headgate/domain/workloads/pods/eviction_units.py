@@ -147,15 +147,6 @@ def divisible_workload(workload: Workload) -> DivisibleWorkload | None:
     return DivisibleWorkload(workload.key, staying, tuple(numbered), surplus)
 
 
-def eviction_units(workload: Workload) -> tuple[EvictionUnit, ...]:
-    """The units that may leave where no certain hosts are needed, and the remainder last.
-
-    Empty if the workload is evicted only as a whole.
-    """
-    found = divisible_workload(workload)
-    return found.units() if found is not None else ()
-
-
 def combined_unit(workload: Workload, indices: Mapping[str, Sequence[int]]) -> EvictionUnit:
     """One unit of these pods of a workload."""
     staying = _staying(workload)
