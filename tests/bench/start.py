@@ -23,7 +23,8 @@ from tests.bench.children import measured, tell
 from tests.bench.population import Population, filled_database
 
 Upgrade = Literal["none", "comment", "column", "unreadable"]
-UPGRADES: tuple[Upgrade, ...] = get_args(Upgrade)
+UPGRADES: tuple[Upgrade, ...] = ("none", "comment", "column")
+"""Those after which a snapshot of before is gone on from."""
 STATE = Path("headgate/domain/workloads/state.py")
 FIELD = "    finished_at: Instant | None = None\n"
 EDITS: dict[Upgrade, str] = {
@@ -33,12 +34,12 @@ EDITS: dict[Upgrade, str] = {
     "unreadable": FIELD,
 }
 FOLDS = Path("headgate/event_log/folds.py")
-VERSIONS = f"StateVersions(current={STATE_VERSIONS.current}, steps={{}})"
-NEXT = STATE_VERSIONS.current + 1
-VERSIONS_OF: dict[Upgrade, str] = {
-    "column": f"StateVersions({NEXT}, {{{STATE_VERSIONS.current}: StateStep()}})",
-    "unreadable": f"StateVersions({NEXT}, {{}})",
+RAISED = f"STATE_VERSIONS = StateVersions({STATE_VERSIONS.current + 1}, "
+VERSIONS: dict[Upgrade, str] = {
+    "column": f"{RAISED}{{{STATE_VERSIONS.current}: StateStep()}})\n",
+    "unreadable": f"{RAISED}{{}})\n",
 }
+"""The last lines of the module of an upgrade that raises the state version."""
 
 
 def main() -> None:
@@ -63,9 +64,9 @@ def _measure(pending: int, finished: int) -> None:
         population.add_finished("training", finished)
         population.add_pending("training", pending)
         settle(platform)
-        for upgrade in UPGRADES:
+        for upgrade in get_args(Upgrade):
             seconds = seconds_to_first_decision(platform, population, upgrade)
-            print(f"start, upgrade: {upgrade:8} {seconds:7.1f} s to the first decision")
+            print(f"start, upgrade: {upgrade:10} {seconds:7.1f} s to the first decision")
 
 
 def settle(platform: Platform) -> int:
@@ -96,15 +97,12 @@ def upgraded(directory: Path, upgrade: Upgrade) -> Path:
     """Copies the packages into a directory, with the change of an upgrade."""
     package = Path(headgate.__file__).parent
     shutil.copytree(package, directory / "headgate", ignore=shutil.ignore_patterns("static"))
-    _replace(directory / STATE, FIELD, EDITS[upgrade])
-    _replace(directory / FOLDS, VERSIONS, VERSIONS_OF.get(upgrade, VERSIONS))
+    state, folds = directory / STATE, directory / FOLDS
+    source = state.read_text()
+    assert source.count(FIELD) == 1, "the field at which upgrades are made is gone"
+    state.write_text(source.replace(FIELD, EDITS[upgrade]))
+    folds.write_text(folds.read_text() + VERSIONS.get(upgrade, ""))
     return directory
-
-
-def _replace(path: Path, before: str, after: str) -> None:
-    source = path.read_text()
-    assert source.count(before) == 1, f"{before} is not in {path} where upgrades are made"
-    path.write_text(source.replace(before, after))
 
 
 def _settle(url: str) -> None:

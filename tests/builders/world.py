@@ -1,6 +1,7 @@
 """A cluster state with a clock, to which tests apply events and on which they run cycles."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -92,6 +93,21 @@ class World:
         )
         self.history.append(recorded)
         self.cluster_state.apply(recorded)
+
+    def note_kept(self, made: Sequence[StreamEvent]) -> None:
+        """Adds events to the history that the cluster state has assumed and kept, in order."""
+        versions = Counter(recorded.stream for recorded in self.history)
+        for stream, event in made:
+            versions[stream] += 1
+            recorded = RecordedEvent(
+                position=len(self.history) + 1,
+                stream=stream,
+                version=versions[stream],
+                event=event,
+                at=self.at,
+                metadata=ORIGIN,
+            )
+            self.history.append(recorded)
 
     def flavor(self, name: str = "default", **spec: Any) -> None:
         created = ResourceFlavorCreated(uid=name, name=name, spec=ResourceFlavorSpec(**spec))

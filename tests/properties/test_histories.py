@@ -329,6 +329,7 @@ class Histories(RuleBasedStateMachine):
             else:
                 raise AssertionError("it never settles")
             overlay.keep(cluster_state.position)
+        self.world.note_kept(made)
 
     def _judge(self, events: tuple[StreamEvent, ...]) -> None:
         """A decision is judged on the state after it and those made in the same cycle."""

@@ -1,7 +1,7 @@
 """Snapshots are compared with the log before they are gone on from; a wrong one is not read."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
@@ -26,7 +26,12 @@ from headgate.application.snapshot_store import (
     SnapshotStore,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import SNAPSHOT_STREAM, SnapshotDiscarded, workload_stream
+from headgate.domain.recorded_event import (
+    SNAPSHOT_STREAM,
+    RecordedEvent,
+    SnapshotDiscarded,
+    workload_stream,
+)
 from headgate.domain.scheduling.queueing.local_queue_usage import Consumption
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.events import WorkloadFinished
@@ -34,6 +39,7 @@ from headgate.event_log.folds import STATE_VERSIONS, StateStep, StateVersions
 from tests.contracts.adapters import Adapters
 from tests.workers.cluster import NAMESPACE, cluster, folded, record, submitted_many
 
+STEPS = {1: StateStep()}
 DAY = 86_400 * MICROSECONDS_PER_SECOND
 JOB = f"{NAMESPACE}/job-gpu-1"
 
@@ -170,6 +176,55 @@ def test_several_processes_record_one_difference_once(log: Adapters) -> None:
         store.discard(position, workload_stream(JOB))
 
     assert len(discarded(log)) == 1
+
+
+def test_a_process_goes_on_from_a_snapshot_of_an_earlier_version_and_keeps_its_own(
+    log: Adapters,
+) -> None:
+    first, later = (StateVersions(n, STEPS) for n in (1, 2))
+    position = keep(log, versions=first)
+    record(log.log, *submitted_many("gpu", 2, "later"))
+    options = SnapshotOptions(versions=later)
+
+    store = SnapshotStore(log.state_cache, log.log, options)
+    found = store.newest(at_most=log.log.head())
+    assert found is not None
+    assert found.point.position == position
+    for recorded in log.log.read_all(position):
+        found.cluster_state.apply(recorded)
+    end = found.cluster_state.position
+    store.put(Snapshot(found.cluster_state, log.point(end)))
+
+    kept = log.state_cache.newest(CACHE_NAME, later.readable)
+    assert kept is not None
+    assert (kept.position, kept.version) == (end, "2")
+    again = SnapshotStore(log.state_cache, log.log, options).newest(at_most=end)
+    assert again is not None
+    assert again.cluster_state.dump() == folded(log.log).dump()
+    before = SnapshotStore(log.state_cache, log.log, SnapshotOptions(versions=first))
+    old = before.newest(at_most=end)
+    assert old is not None, "the release before starts again from what it wrote"
+    assert old.point.position == position
+
+
+def test_reads_of_the_past_go_on_from_snapshots_of_every_readable_version(
+    log: Adapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(historical_states, "DECODE_COST_EVENTS", 0)
+    oldest = int(STATE_VERSIONS.readable[-1])
+    position = keep(log, versions=StateVersions(oldest, {}))
+    record(log.log, *submitted_many("gpu", 2, "later"))
+    head, whole = log.log.head(), folded(log.log).dump()
+    read_all, begun = log.log.read_all, list[int]()
+
+    def noted(after: int = 0, up_to: int | None = None) -> Iterator[RecordedEvent]:
+        begun.append(after)
+        return read_all(after, up_to)
+
+    monkeypatch.setattr(log.log, "read_all", noted)
+
+    assert HistoricalStates(log.log, log.state_cache).at(head).dump() == whole
+    assert begun == [position]
 
 
 def test_reads_of_the_past_discard_a_snapshot_too(
