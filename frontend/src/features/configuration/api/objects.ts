@@ -4,7 +4,6 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, contentOf } from "@/lib/api/request";
 import type { ApplyResults, Simulation } from "@/lib/api/types";
 
-import type { Descriptions } from "../model/completions";
 import { keyOf, type Manifest } from "../model/documents";
 
 /** Every kind that is configured, with its address, in the order in which they build on each other. */
@@ -75,24 +74,3 @@ export function previewQuery(documents: string) {
 export function applyDocuments(documents: string, reason: string): Promise<ApplyResults> {
   return contentOf(api.POST("/v1/apply", { params: { query: { reason } }, body: documents as never, ...asText }));
 }
-
-interface Described {
-  components: { schemas: Descriptions };
-}
-
-let described: Promise<Descriptions> | undefined;
-
-/** What the API says of every kind, fetched once when completion first needs it; none where it cannot be fetched. */
-export function descriptions(): Promise<Descriptions> {
-  described ??= fetch("/v1/openapi.json")
-    .then((answer) => answer.json() as Promise<Described>)
-    .then(({ components }) => components.schemas)
-    .catch(() => {
-      described = undefined;
-      return {};
-    });
-  return described;
-}
-
-/** The same for a form, which says of each field what the API says of it. */
-export const descriptionsQuery = queryOptions({ queryKey: ["descriptions"], queryFn: descriptions, staleTime: Infinity });

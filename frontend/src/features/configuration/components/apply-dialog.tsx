@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 
 import { Button } from "@/components/ui/button";
+import { DiffView } from "@/components/ui/code-editor";
 import { TextField } from "@/components/ui/fields";
 import { RouterLink } from "@/components/ui/router-link";
 import { Modal } from "@/components/ui/modal";
@@ -15,7 +16,6 @@ import { workloadAddress } from "@/lib/events";
 
 import { applyDocuments, previewQuery } from "../api/objects";
 import { effectWords, impactWords } from "../model/impact";
-import { DiffView } from "./code-editor";
 import styles from "./configuration.module.css";
 
 export interface ApplyDialogProps {

@@ -5,9 +5,10 @@ import { type ReactNode, useId } from "react";
 
 import { Button } from "@/components/ui/button";
 import { SelectField, TextField } from "@/components/ui/fields";
+import { describedAt } from "@/lib/manifests/completions";
+import { descriptionsQuery } from "@/lib/manifests/descriptions";
 
-import { descriptionsQuery, namesQuery } from "../api/objects";
-import { describedAt } from "../model/completions";
+import { namesQuery } from "../api/objects";
 import type { Issue } from "../model/documents";
 import { type FormField, FORMS, type LabelsInput, type ReferenceInput, type RowsInput, type SelectorInput } from "../model/forms";
 import { countAt, isWritten, labelsAt, type Place, pointerTo, valueAt, withLabels, withoutRow, withRow, withValue } from "../model/places";

@@ -5,6 +5,7 @@ import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState 
 
 import { Button } from "@/components/ui/button";
 import { Choices } from "@/components/ui/choices";
+import { CodeEditor, type CodeEditorHandle } from "@/components/ui/code-editor";
 import { Card } from "@/components/ui/layout";
 import { Empty, PartialNote } from "@/components/ui/states";
 import { problemOf } from "@/lib/api/problem";
@@ -18,7 +19,6 @@ import { type Issue, issuesOf, issuesOfProblem, keyOf, type Manifest, outcomeWor
 import { formKindOf, isOnForm } from "../model/forms";
 import { documentOf } from "../model/places";
 import { ApplyDialog } from "./apply-dialog";
-import { CodeEditor, type CodeEditorHandle } from "./code-editor";
 import { ConfigurationForm } from "./configuration-form";
 import styles from "./configuration.module.css";
 import { Issues } from "./issues";

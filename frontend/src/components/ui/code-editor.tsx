@@ -11,22 +11,35 @@ import { EditorView, highlightActiveLine, keymap, lineNumbers, placeholder } fro
 import { tags } from "@lezer/highlight";
 import { type Ref, useEffect, useEffectEvent, useImperativeHandle, useRef } from "react";
 
-import { descriptions } from "../api/objects";
-import { suggestionsAt } from "../model/completions";
-import type { Issue } from "../model/documents";
-import styles from "./configuration.module.css";
+import { suggestionsAt } from "@/lib/manifests/completions";
+import { descriptions } from "@/lib/manifests/descriptions";
+
+import styles from "./code-editor.module.css";
 
 export interface CodeEditorHandle {
   /** Selects a line, counted from 1, and brings it into sight. */
   select: (line: number) => void;
 }
 
+/** What is wrong in a text, at a line counted from 1. */
+export interface CodeIssue {
+  severity: "error" | "warning" | "note";
+  line: number | undefined;
+  message: string;
+  remedy: string;
+}
+
+const NO_ISSUES: CodeIssue[] = [];
+
 export interface CodeEditorProps {
   label: string;
   value: string;
-  readOnly: boolean;
-  hint: string;
-  issues: Issue[];
+  readOnly?: boolean;
+  /** What is shown where nothing is written. */
+  hint?: string;
+  issues?: CodeIssue[];
+  /** As high as what is written, within bounds, instead of as high as the window allows. */
+  compact?: boolean;
   onChange: (text: string) => void;
   ref?: Ref<CodeEditorHandle>;
 }
@@ -65,7 +78,7 @@ async function complete(context: { pos: number; explicit: boolean; state: Editor
   return { from: word.from, options: options.map(({ info, ...rest }) => (info === undefined ? rest : { ...rest, info })), validFor: /^[\w./-]*$/ };
 }
 
-export function CodeEditor({ label, value, readOnly, hint, issues, onChange, ref }: CodeEditorProps) {
+export function CodeEditor({ label, value, readOnly = false, hint = "", issues = NO_ISSUES, compact = false, onChange, ref }: CodeEditorProps) {
   const frame = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const writing = useRef(new Compartment());
@@ -113,7 +126,7 @@ export function CodeEditor({ label, value, readOnly, hint, issues, onChange, ref
       editor.focus();
     },
   }));
-  return <div ref={frame} className={styles.editor} />;
+  return <div ref={frame} className={styles.editor} data-compact={compact || undefined} />;
 }
 
 /** What changes in a text, line by line, with unchanged stretches folded. */
@@ -133,7 +146,7 @@ function writable(readOnly: boolean): Extension {
   return [EditorState.readOnly.of(readOnly), EditorView.editable.of(!readOnly), readOnly ? EditorView.contentAttributes.of({ "aria-readonly": "true", tabindex: "0" }) : []];
 }
 
-function diagnosticsOf({ doc }: EditorState, issues: Issue[]): Diagnostic[] {
+function diagnosticsOf({ doc }: EditorState, issues: CodeIssue[]): Diagnostic[] {
   return issues
     .filter((issue) => issue.line !== undefined && issue.line <= doc.lines)
     .map(({ line = 1, severity, message, remedy }) => {
