@@ -5,12 +5,12 @@ import { api, contentOf } from "@/lib/api/request";
 
 const PAGE_SIZE = 100;
 
-/** Pages of cycles, newest first. */
-export function cyclesQuery() {
+/** Pages of cycles, newest first; of one partition, or of all. */
+export function cyclesQuery(partition: string) {
   return infiniteQueryOptions({
-    queryKey: ["cycles"],
+    queryKey: ["cycles", partition],
     queryFn: ({ pageParam, signal }) => {
-      const query = { limit: PAGE_SIZE, before: pageParam || undefined };
+      const query = { partition: partition || undefined, limit: PAGE_SIZE, before: pageParam || undefined };
       return contentOf(api.GET("/v1/cycles", { params: { query }, signal }));
     },
     initialPageParam: "",

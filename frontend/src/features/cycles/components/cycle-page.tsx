@@ -1,9 +1,10 @@
-// One cycle: its input, its decisions in order, and its rerun.
+// One cycle: what it decided, in order, how long it took, and whether a rerun gives the same events.
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { CircleCheck, CircleX, RotateCw } from "lucide-react";
 
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
+import { CopyButton } from "@/components/ui/code-block";
 import { EventLine } from "@/components/ui/event-line";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
@@ -11,62 +12,54 @@ import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { CycleDetail, CycleRerun } from "@/lib/api/types";
+import { formatClock } from "@/lib/format/times";
 import { showMoment } from "@/lib/past";
 
 import { cycleQuery, runAgain } from "../api/cycles";
 import { durationWords, outcomeWords } from "../model/cycles";
 import styles from "./cycles.module.css";
+import { Figure } from "./figure";
 
 export function CyclePage({ id }: { id: string }) {
   const cycle = useQuery(cycleQuery(id));
+  const rerun = useMutation({ mutationFn: () => runAgain(id) });
   return (
     <Page
-      title="Scheduling cycle"
-      over={
+      title={cycle.data === undefined ? "Scheduling cycle" : `Scheduling cycle ${formatClock(cycle.data.cycle.at)}`}
+      over={<RouterLink to="/cycles">Scheduling cycles</RouterLink>}
+      lead={cycle.data && `${cycle.data.cycle.partition}: ${outcomeWords(cycle.data.cycle)}`}
+      actions={
         <>
-          <RouterLink to="/cycles">Scheduling cycles</RouterLink>
-          <span className="mono">{id}</span>
+          {cycle.data && (
+            <Button look="quiet" hint={`Event #${cycle.data.cycle.inputPosition}`} onClick={() => showMoment(String(cycle.data.cycle.inputPosition))}>
+              View state before it
+            </Button>
+          )}
+          <CopyButton text={id} label="Copy ID" />
+          <Button hint="Plans the cycle again and compares the events. Nothing is written." onClick={() => rerun.mutate()}>
+            <RotateCw aria-hidden="true" />
+            {rerun.isPending ? "Replaying…" : "Replay"}
+          </Button>
         </>
       }
-      lead={cycle.data && `${outcomeWords(cycle.data.cycle)} in ${cycle.data.cycle.partition}`}
     >
-      <View query={cycle}>{(found) => <Body found={found} id={id} />}</View>
+      {rerun.isError && <Failed error={rerun.error} />}
+      {rerun.data && <Result rerun={rerun.data} />}
+      <View query={cycle}>{(found) => <Body found={found} />}</View>
     </Page>
   );
 }
 
-function Body({ found, id }: { found: CycleDetail; id: string }) {
-  const { cycle, events } = found;
+function Body({ found: { cycle, events } }: { found: CycleDetail }) {
   return (
-    <>
-      <div className={styles.columns}>
-        <Card title="Details">
-          <dl className={styles.facts}>
-            <dt>Time</dt>
-            <dd>
-              <Timestamp at={cycle.at} /> by <span className="mono">{cycle.worker}</span>
-            </dd>
-            <dt>Input</dt>
-            <dd>
-              Event log up to #{cycle.inputPosition}{" "}
-              <Button look="quiet" onClick={() => showMoment(String(cycle.inputPosition))}>
-                View state at this time
-              </Button>
-            </dd>
-            <dt>Heads evaluated</dt>
-            <dd>
-              {cycle.heads} in {cycle.cycles} {cycle.cycles === 1 ? "cycle" : "cycles"}; {cycle.inadmissible} inadmissible
-            </dd>
-            <dt>Duration</dt>
-            <dd>
-              {durationWords(cycle.planningMicroseconds)} planning, {durationWords(cycle.commitMicroseconds)} commit
-            </dd>
-            <dt>Earlier conflicts</dt>
-            <dd>{cycle.conflicts}</dd>
-          </dl>
-        </Card>
-        <RunAgain id={id} />
-      </div>
+    <div className={styles.stack}>
+      <dl className={styles.figures} aria-label="Figures of the cycle">
+        <Figure words="Evaluated" value={String(cycle.heads)} detail={`in ${cycle.cycles} ${cycle.cycles === 1 ? "cycle" : "cycles"}`} />
+        <Figure words="Inadmissible" value={String(cycle.inadmissible)} detail="when it began" />
+        <Figure words="Planning" value={durationWords(cycle.planningMicroseconds)} detail={`commit ${durationWords(cycle.commitMicroseconds)}`} />
+        <Figure words="Earlier conflicts" value={String(cycle.conflicts)} detail="planned again" />
+        <Figure words="Time" value={<Timestamp at={cycle.at} />} detail={cycle.worker} />
+      </dl>
       <Card title="Decisions" aside={events.length === 1 ? "1 event" : `${events.length} events`}>
         {events.length === 0 ? (
           <Empty title="No events">
@@ -80,30 +73,13 @@ function Body({ found, id }: { found: CycleDetail; id: string }) {
           </ol>
         )}
       </Card>
-    </>
-  );
-}
-
-function RunAgain({ id }: { id: string }) {
-  const rerun = useMutation({ mutationFn: () => runAgain(id) });
-  return (
-    <Card title="Replay" padded>
-      <div className={styles.again}>
-        <p>Replays the cycle and verifies that it produces identical events. Read-only.</p>
-        <Button look="primary" onClick={() => rerun.mutate()}>
-          <RotateCw aria-hidden="true" />
-          {rerun.isPending ? "Replaying…" : "Replay"}
-        </Button>
-        {rerun.isError && <Failed error={rerun.error} />}
-        {rerun.data && <Result rerun={rerun.data} />}
-      </div>
-    </Card>
+    </div>
   );
 }
 
 function Result({ rerun }: { rerun: CycleRerun }) {
   return (
-    <div role="status">
+    <div role="status" className={styles.rerun}>
       {rerun.isSame ? (
         <Badge tone="good" icon={CircleCheck}>
           {rerun.events === 1 ? "Identical: 1 event" : `Identical: ${rerun.events} events`}
@@ -113,7 +89,10 @@ function Result({ rerun }: { rerun: CycleRerun }) {
           Different: {rerun.firstDifference}
         </Badge>
       )}
-      <p className={styles.digest}>SHA-256 {rerun.digestReplayed}</p>
+      <span className={styles.detail} title={rerun.digestReplayed}>
+        SHA-256 {rerun.digestReplayed.slice(0, 12)}…
+      </span>
+      <CopyButton text={rerun.digestReplayed} label="Copy SHA-256" />
     </div>
   );
 }
