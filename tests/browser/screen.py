@@ -78,3 +78,8 @@ class Screen:
     def _listen(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
             self.complaints.append(message.text)
+
+
+def written_in(editor: Locator) -> str:
+    """The text of an editor, line by line."""
+    return "\n".join(line.rstrip("\n") for line in editor.locator(".cm-line").all_inner_texts())

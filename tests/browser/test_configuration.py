@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from headgate.cli.commands.wait import goal_of, wait_for
 from headgate.client.client import HeadgateClient
 from tests.browser.cluster import GPU, NAMESPACE, QUEUE, workload
 from tests.browser.conftest import client_of
-from tests.browser.screen import Screen
+from tests.browser.screen import Screen, written_in
 from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser
@@ -177,17 +177,12 @@ def test_nothing_is_configured_in_the_past(screen: Screen, client: HeadgateClien
 def test_a_backtest_runs_and_shows_its_result(screen: Screen, work: int) -> None:
     page = screen.page
     screen.open("/backtests", "Backtests")
-    page.get_by_label("From (position or time)").fill(str(work))
+    page.get_by_label("Replayed time range").select_option("Whole log")
     page.get_by_role("button", name="Run backtest").click()
 
     expect(page.get_by_role("heading", level=1, name="Backtest", exact=True)).to_be_visible()
     expect(page.get_by_text("Unchanged", exact=True)).to_be_visible()
     expect(page.get_by_text("No differences in start time or placement")).to_be_visible()
-
-
-def written_in(editor: Locator) -> str:
-    """The text of an editor, line by line."""
-    return "\n".join(line.rstrip("\n") for line in editor.locator(".cm-line").all_inner_texts())
 
 
 def _forgive_checks(screen: Screen) -> None:

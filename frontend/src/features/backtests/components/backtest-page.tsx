@@ -25,22 +25,19 @@ export function BacktestPage({ id }: { id: string }) {
     <Page
       title="Backtest"
       over={<RouterLink to="/backtests">Backtests</RouterLink>}
-      lead={found.data && `${rangeWordsOf(found.data)}, ${changeWords(found.data)}.`}
+      lead={found.data && `${changeWords(found.data)}, ${rangeWordsOf(found.data)}`}
       actions={found.data && isUnfinished(found.data) && <CancelButton id={id} />}
     >
       <View query={found} rows={8}>
         {(job) => (
           <div className={styles.stack}>
-            <Card title="Status" padded>
-              <div className={styles.form}>
-                <p role="status">
-                  <StateBadge job={job} /> Started <Timestamp at={job.createdAt} /> by {job.createdBy.replace(/^user:/, "")} · compute time{" "}
-                  {(job.workingMilliseconds / 1000).toFixed(1)} s.
-                </p>
-                {isUnfinished(job) && <progress className={styles.progress} aria-label="Progress" max={100} value={job.percent} />}
-                {job.failure && <PartialNote>{job.failure}</PartialNote>}
-              </div>
-            </Card>
+            <div className={styles.state}>
+              <p role="status">
+                <StateBadge job={job} /> Started <Timestamp at={job.createdAt} /> by {job.createdBy.replace(/^user:/, "")}, computed in {(job.workingMilliseconds / 1000).toFixed(1)} s
+              </p>
+              {isUnfinished(job) && <progress className={styles.progress} aria-label="Progress" max={100} value={job.percent} />}
+              {job.failure && <PartialNote>{job.failure}</PartialNote>}
+            </div>
             {job.result && <Result job={job} result={job.result} />}
             <Documents job={job} />
           </div>

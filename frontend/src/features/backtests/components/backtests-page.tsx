@@ -2,10 +2,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { History } from "lucide-react";
-import { type SubmitEvent, useState } from "react";
+import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
-import { TextField } from "@/components/ui/fields";
+import { CodeEditor } from "@/components/ui/code-editor";
+import { SelectField } from "@/components/ui/fields";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
@@ -15,11 +16,14 @@ import { View } from "@/components/ui/view";
 import { problemOf } from "@/lib/api/problem";
 import type { Backtest } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
+import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { isAdmin, refusalFor } from "@/lib/permissions";
+import { PRESETS, rangeWords } from "@/lib/time-range";
 
 import { askForBacktest, backtestsQuery } from "../api/backtests";
-import { changeWords, rangeWordsOf } from "../model/backtests";
+import { changeWords, rangeWordsOf, replayedRange } from "../model/backtests";
 import styles from "./backtests.module.css";
+import lab from "./lab.module.css";
 import { StateBadge } from "./state-badge";
 
 export function BacktestsPage() {
@@ -28,16 +32,11 @@ export function BacktestsPage() {
   const isForMe = identity === undefined || isAdmin(identity);
   const list = useQuery({ ...backtestsQuery(), enabled: isAdmin(identity) });
   return (
-    <Page
-      title="Backtests"
-      lead="Replay past events with a different configuration and compare wait times, preemptions and placement. Nothing is applied."
-    >
+    <Page title="Backtests">
       {isForMe ? (
         <div className={styles.stack}>
-          <Card title="New backtest" padded>
-            <Form />
-          </Card>
-          <Card title="Backtests">
+          <NewBacktest />
+          <Card title="Past backtests">
             <View query={list} rows={3} empty={({ items }) => (items.length === 0 ? <Nothing /> : undefined)}>
               {({ items }) => <List items={items} />}
             </View>
@@ -57,77 +56,76 @@ export function BacktestsPage() {
 function Nothing() {
   return (
     <Empty title="No backtests yet">
-      <p>Choose a time range and paste the changed manifests.</p>
+      <p>A backtest replays the past with other manifests or rules, and compares waits, preemptions and placements.</p>
     </Empty>
   );
 }
 
-function Form() {
+const WHOLE_LOG = "all";
+const OF_THE_PAGE = "page";
+
+/** The log is replayed with the manifests that are written here, or with what is configured now. */
+function NewBacktest() {
   const { history } = useRouter();
   const client = useQueryClient();
   const refusal = refusalFor(useIdentity(), { on: "queue" });
-  const [asked, setAsked] = useState({ from: "1", to: "", documents: "" });
+  const [range] = useTimeRange();
+  const [chosen, setChosen] = useState(OF_THE_PAGE);
+  const [documents, setDocuments] = useState("");
   const asking = useMutation({
-    mutationFn: () => askForBacktest(asked),
+    mutationFn: () => askForBacktest({ ...replayedRange(chosen, range, Date.now()), documents }),
     onSuccess: async ({ id }) => {
       await client.invalidateQueries({ queryKey: ["backtests"] });
       history.push(`/backtests/${encodeURIComponent(id)}`);
     },
   });
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    if (refusal === undefined) asking.mutate();
-  };
+  const presets = PRESETS.filter(({ value }) => value !== range.last).map(({ value, words }) => ({ value, words }));
   return (
-    <form className={styles.form} onSubmit={submit}>
-      <div className={styles.fields}>
-        <TextField label="From (position or time)" value={asked.from} required onChange={(event) => setAsked({ ...asked, from: event.target.value })} />
-        <TextField label="To (default: now)" placeholder="2026-09-24T12:00:00Z" value={asked.to} onChange={(event) => setAsked({ ...asked, to: event.target.value })} />
-      </div>
-      <label>
-        <span className={styles.hint}>Configuration overrides (YAML). Leave empty to replay with current scheduler rules.</span>
-        <textarea
-          className={styles.editor}
-          aria-label="Manifests of the other configuration"
-          spellCheck={false}
-          rows={8}
-          value={asked.documents}
-          onChange={(event) => setAsked({ ...asked, documents: event.target.value })}
+    <>
+      <div className={lab.head}>
+        <SelectField
+          label="Replayed time range"
+          value={chosen}
+          options={[{ value: OF_THE_PAGE, words: rangeWords(range) }, ...presets, { value: WHOLE_LOG, words: "Whole log" }]}
+          onChange={(event) => setChosen(event.target.value)}
         />
-      </label>
+        <div className={lab.buttons}>
+          <Button look="primary" refusal={refusal ?? (asking.isPending ? "In progress…" : undefined)} onClick={() => asking.mutate()}>
+            <History aria-hidden="true" />
+            Run backtest
+          </Button>
+        </div>
+      </div>
       {asking.isError && (
         <div role="alert">
           <ProblemWords problem={problemOf(asking.error)} />
         </div>
       )}
-      <div className={styles.actions}>
-        <Button type="submit" look="primary" refusal={refusal}>
-          <History aria-hidden="true" />
-          Run backtest
-        </Button>
-      </div>
-    </form>
+      <Card title="Changed manifests" aside="none: the current configuration and rules" padded>
+        <CodeEditor compact label="Manifests of the other configuration" hint="YAML of the objects that differ, such as a ClusterQueue with another quota" value={documents} onChange={setDocuments} />
+      </Card>
+    </>
   );
 }
 
 function List({ items }: { items: Backtest[] }) {
   return (
-    <PlainTable label="Backtests, newest first" heads={["Created", "State", "Changes", "Time range", "By"]}>
+    <PlainTable label="Backtests, newest first" heads={["Changes", "State", "Time range", { words: "By", spare: true }, "Created"]}>
       {items.map((job) => (
         <tr key={job.id}>
           <td>
-            <RouterLink to={`/backtests/${encodeURIComponent(job.id)}`}>
-              <Timestamp at={job.createdAt} />
-            </RouterLink>
+            <RouterLink to={`/backtests/${encodeURIComponent(job.id)}`}>{changeWords(job)}</RouterLink>
           </td>
           <td>
             <StateBadge job={job} />
           </td>
-          <td>{changeWords(job)}</td>
           <td className="number" title={`Positions ${job.fromPosition} to ${job.toPosition}`}>
             {rangeWordsOf(job)}
           </td>
-          <td>{job.createdBy.replace(/^user:/, "")}</td>
+          <td data-spare>{job.createdBy.replace(/^user:/, "")}</td>
+          <td>
+            <Timestamp at={job.createdAt} />
+          </td>
         </tr>
       ))}
     </PlainTable>

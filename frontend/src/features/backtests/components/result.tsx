@@ -1,4 +1,7 @@
 // What differs: in all, by queue with its use over time, and workload by workload.
+import { useState } from "react";
+
+import { SelectField } from "@/components/ui/fields";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
@@ -12,33 +15,48 @@ import { type Differing, differenceWords, instantsOf, type QueueOutcome, shiftWo
 import styles from "./backtests.module.css";
 
 export function Result({ job, result }: { job: Backtest; result: BacktestResult }) {
-  const used = result.queues
-    .flatMap((queue) => queue.usage.map((use) => ({ queue: queue.clusterQueue, ...use })))
-    .sort((one, other) => byResource(one.resource, other.resource) || one.queue.localeCompare(other.queue));
   return (
     <>
       <Totals totals={result.totals} />
       <Card title="By queue" aside="actual → backtest">
         <Queues queues={result.queues} />
       </Card>
-      {used.length > 0 && (
-        <Card title="Usage over time" aside={<span className={styles.legend}>dashed: actual, solid: backtest</span>}>
-          <div className={styles.charts}>
-            {used.map((use) => (
-              <UseChart key={`${use.queue}/${use.resource}`} job={job} use={use} />
-            ))}
-          </div>
-        </Card>
-      )}
+      <UsageCharts job={job} queues={result.queues} />
       <Card title="Affected workloads" aside={`${result.workloads.length}${result.listsAll ? "" : ", the first of more"}`} padded={result.workloads.length === 0}>
         {result.workloads.length === 0 ? <p>No differences in start time or placement.</p> : <Workloads workloads={result.workloads} />}
       </Card>
-      <ul className={styles.assumptions}>
-        {result.assumptions.map((assumption) => (
-          <li key={assumption}>{assumption}</li>
-        ))}
-      </ul>
+      <details className={styles.assumptions}>
+        <summary>Assumptions of the backtest</summary>
+        <ul>
+          {result.assumptions.map((assumption) => (
+            <li key={assumption}>{assumption}</li>
+          ))}
+        </ul>
+      </details>
     </>
+  );
+}
+
+/** The use of one resource at a time, GPUs first. */
+function UsageCharts({ job, queues }: { job: Backtest; queues: QueueOutcome[] }) {
+  const [chosen, setChosen] = useState("");
+  const used = queues.flatMap((queue) => queue.usage.map((use) => ({ queue: queue.clusterQueue, ...use }))).sort((one, other) => one.queue.localeCompare(other.queue));
+  const resources = [...new Set(used.map(({ resource }) => resource))].sort(byResource);
+  const resource = resources.includes(chosen) ? chosen : (resources[0] ?? "");
+  if (used.length === 0) return null;
+  return (
+    <Card title="Usage over time" aside={<span className={styles.legend}>dashed: actual, solid: backtest</span>}>
+      <div className={styles.resource}>
+        <SelectField label="Resource" value={resource} options={resources.map((value) => ({ value, words: shortResource(value) }))} onChange={(event) => setChosen(event.target.value)} />
+      </div>
+      <div className={styles.charts}>
+        {used
+          .filter((use) => use.resource === resource)
+          .map((use) => (
+            <UseChart key={`${use.queue}/${use.resource}`} job={job} use={use} />
+          ))}
+      </div>
+    </Card>
   );
 }
 
@@ -53,8 +71,8 @@ function Totals({ totals }: { totals: BacktestResult["totals"] }) {
     ["Placed elsewhere", `${totals.placesDiffer} of ${totals.startsCompared}`],
   ];
   return (
-    <Card title="Summary" padded>
-      <dl className={styles.figures}>
+    <>
+      <dl className={styles.figures} aria-label="Summary">
         {figures.map(([words, value]) => (
           <div key={words}>
             <dt>{words}</dt>
@@ -63,13 +81,15 @@ function Totals({ totals }: { totals: BacktestResult["totals"] }) {
         ))}
       </dl>
       {totals.passedOver > 0 && <PartialNote>{totals.passedOver} past events were not possible in the backtest and were skipped.</PartialNote>}
-    </Card>
+    </>
   );
 }
 
+const QUEUE_HEADS = ["Queue", ...["Started", "Still pending", "Mean wait", "Median wait", "p95 wait", "Preempted"].map((words) => ({ words, figure: true as const }))];
+
 function Queues({ queues }: { queues: QueueOutcome[] }) {
   return (
-    <PlainTable label="Waiting times by queue" heads={["Queue", "Started", "Still pending", "Mean wait", "Median wait", "p95 wait", "Preempted"]}>
+    <PlainTable label="Waiting times by queue" heads={QUEUE_HEADS}>
       {queues.map(({ clusterQueue, actual, backtest, preemptedActual, preemptedBacktest }) => (
         <tr key={clusterQueue}>
           <th scope="row">{clusterQueue || "none"}</th>
@@ -86,7 +106,7 @@ function Queues({ queues }: { queues: QueueOutcome[] }) {
 }
 
 function Change({ actual, backtest }: { actual: string | number; backtest: string | number }) {
-  return <td className="number">{actual === backtest ? actual : `${actual} → ${backtest}`}</td>;
+  return <td data-figure>{actual === backtest ? actual : <>{actual} → <strong>{backtest}</strong></>}</td>;
 }
 
 interface UseChartProps {
@@ -112,7 +132,7 @@ export function UseChart({ job, use: { queue, resource, actual, backtest }, heig
 
 function Workloads({ workloads }: { workloads: Differing[] }) {
   return (
-    <PlainTable label="Affected workloads" heads={["Workload", "Queue", "What", "By"]}>
+    <PlainTable label="Affected workloads" heads={["Workload", "Queue", "What", { words: "By", figure: true }]}>
       {workloads.map((one) => (
         <tr key={one.workload}>
           <td>
@@ -120,7 +140,7 @@ function Workloads({ workloads }: { workloads: Differing[] }) {
           </td>
           <td>{one.clusterQueue}</td>
           <td>{differenceWords(one)}</td>
-          <td className="number">{shiftWords(one)}</td>
+          <td data-figure>{shiftWords(one)}</td>
         </tr>
       ))}
     </PlainTable>

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 
-import { changeWords, differenceWords, instantsOf, isUnfinished, shiftWords, waitWords } from "./backtests";
+import { changeWords, differenceWords, instantsOf, isUnfinished, replayedRange, shiftWords, waitWords } from "./backtests";
 
 describe("a backtest in words", () => {
   it("says what was configured otherwise", () => {
     expect(changeWords({ changes: ["clusterqueue/gpu"] })).toBe("clusterqueue/gpu");
-    expect(changeWords({})).toBe("no overrides (current scheduler rules)");
+    expect(changeWords({})).toBe("Current configuration and rules");
   });
 
   it("says how a workload is affected, and by how much", () => {
@@ -13,6 +13,14 @@ describe("a backtest in words", () => {
     expect(shiftWords({ actual: { startedAt: "2026-09-24T12:00:10Z" }, backtest: { startedAt: "2026-09-24T12:00:05Z" } })).toBe("5.0 s earlier");
     expect(shiftWords({ actual: {}, backtest: { startedAt: "2026-09-24T12:00:05Z" } })).toBe("");
     expect(waitWords(90_000)).toBe("1 m 30 s");
+  });
+
+  it("replays the range of the page, one that ends now, or the whole log", () => {
+    const now = Date.parse("2026-11-27T12:00:00Z");
+    const page = { last: "", from: "2026-11-26T00:00:00Z", to: "2026-11-27T00:00:00Z" };
+    expect(replayedRange("page", page, now)).toEqual({ from: "2026-11-26T00:00:00.000Z", to: "2026-11-27T00:00:00.000Z" });
+    expect(replayedRange("1h", page, now)).toEqual({ from: "2026-11-27T11:00:00.000Z", to: "" });
+    expect(replayedRange("all", page, now)).toEqual({ from: "1", to: "" });
   });
 
   it("knows which are still worked on", () => {

@@ -2,7 +2,7 @@
 import type { Tone } from "@/components/ui/badge";
 import type { Backtest, BacktestResult } from "@/lib/api/types";
 import { formatDuration } from "@/lib/format/times";
-import { rangeWords } from "@/lib/time-range";
+import { boundsOf, rangeWords, type TimeRange } from "@/lib/time-range";
 
 type State = Backtest["state"];
 export type Differing = BacktestResult["workloads"][number];
@@ -37,7 +37,7 @@ export function rangeWordsOf({ beginAt, endAt }: Pick<Backtest, "beginAt" | "end
 
 /** The overridden objects. */
 export function changeWords({ changes }: Pick<Backtest, "changes">): string {
-  return changes === undefined || changes.length === 0 ? "no overrides (current scheduler rules)" : changes.join(", ");
+  return changes === undefined || changes.length === 0 ? "Current configuration and rules" : changes.join(", ");
 }
 
 /** All differences of a workload. */
@@ -62,4 +62,12 @@ export function shiftWords({ actual, backtest }: Pick<Differing, "actual" | "bac
 export function instantsOf({ beginAt, endAt }: Pick<Backtest, "beginAt" | "endAt">, count: number): number[] {
   const [begin, end] = [Date.parse(beginAt) / 1000, Date.parse(endAt) / 1000];
   return Array.from({ length: count }, (_, index) => begin + ((end - begin) * index) / Math.max(1, count - 1));
+}
+
+/** What is replayed: the range of the page, one that ends now, or the whole log. */
+export function replayedRange(chosen: string, page: TimeRange, now: number): { from: string; to: string } {
+  if (chosen === "all") return { from: "1", to: "" };
+  const range = chosen === "page" ? page : { last: chosen, from: "", to: "" };
+  const [begin, end] = boundsOf(range, now);
+  return { from: new Date(begin).toISOString(), to: range.last === "" ? new Date(end).toISOString() : "" };
 }

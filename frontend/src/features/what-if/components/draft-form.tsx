@@ -2,7 +2,6 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { SelectField, TextField } from "@/components/ui/fields";
-import { Card } from "@/components/ui/layout";
 import { levelWords } from "@/lib/format/levels";
 
 import { topologiesQuery } from "../api/simulations";
@@ -23,8 +22,7 @@ export function DraftForm({ draft, doors, onChange }: DraftFormProps) {
     <TextField label={label} placeholder={placeholder} value={draft[name]} onChange={change(name)} />
   );
   return (
-    <Card title="New workload" padded>
-      <div className={styles.fields}>
+    <div className={styles.fields}>
         {text("name", "Name")}
         <SelectField label="LocalQueue" value={draft.door} onChange={change("door")} options={choices(doors, "No LocalQueues")} />
         {text("pods", "Pods")}
@@ -38,8 +36,7 @@ export function DraftForm({ draft, doors, onChange }: DraftFormProps) {
           onChange={change("level")}
           options={[{ value: "", words: "none" }, ...levels.map((level) => ({ value: level, words: levelWords(level) }))]}
         />
-      </div>
-    </Card>
+    </div>
   );
 }
 

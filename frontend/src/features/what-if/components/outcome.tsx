@@ -1,7 +1,7 @@
 // The outcome of a simulation: the simulated workloads, the impact on other workloads, and the predicted preemptions in order.
-import { ArrowRight, CirclePlay, CircleX } from "lucide-react";
+import { ArrowRight, CirclePlay, CircleX, Clock, type LucideIcon, Target } from "lucide-react";
 
-import { Badge } from "@/components/ui/badge";
+import { Badge, type Tone } from "@/components/ui/badge";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
@@ -40,13 +40,25 @@ export function Outcome({ found }: { found: Simulation }) {
   );
 }
 
+const LOOKS: Record<Foreseen["verdict"], { tone: Tone; icon: LucideIcon }> = {
+  Admitted: { tone: "good", icon: CirclePlay },
+  MakesRoom: { tone: "move", icon: Target },
+  Waits: { tone: "wait", icon: Clock },
+  Gone: { tone: "idle", icon: CircleX },
+};
+
 function OneWorkload({ workload }: { workload: Foreseen }) {
   const { position, blockers = [], wouldUnblock = [], victims = [] } = workload;
   const others = blockers.filter((_, number) => number !== workload.deciding);
+  const { tone, icon: Icon } = LOOKS[workload.verdict];
   return (
-    <Card title={workload.workload} padded>
+    <section className={styles.verdictCard} data-tone={tone} aria-label={workload.workload}>
       <div className={styles.stack} role="status" data-verdict={workload.verdict}>
-        <p className={styles.verdict}>{verdictWords(workload)}</p>
+        <p className={styles.verdict}>
+          <Icon aria-hidden="true" />
+          {verdictWords(workload)}
+        </p>
+        <p className={styles.name}>{workload.workload}</p>
         <p>{workload.sentence}</p>
         {position?.clusterQueue && (
           <p>
@@ -56,15 +68,27 @@ function OneWorkload({ workload }: { workload: Foreseen }) {
         {victims.length > 0 && <p>Would preempt: {victims.map((victim) => victim.workload).join(", ")}</p>}
         {workload.admission && <Places admission={workload.admission} />}
         {others.length > 0 && (
-          <ul className={styles.blockers}>
-            {others.map((blocker) => (
-              <li key={blocker.message}>{blocker.message}</li>
-            ))}
-          </ul>
+          <details className={styles.more}>
+            <summary>{others.length === 1 ? "1 other constraint" : `${others.length} other constraints`}</summary>
+            <ul className={styles.blockers}>
+              {others.map((blocker) => (
+                <li key={blocker.message}>{blocker.message}</li>
+              ))}
+            </ul>
+          </details>
         )}
-        {wouldUnblock.length > 0 && <p>How to unblock: {wouldUnblock.join("; ")}.</p>}
+        {wouldUnblock.length > 0 && (
+          <div>
+            <p>How to unblock:</p>
+            <ul className={styles.blockers}>
+              {wouldUnblock.map((remedy) => (
+                <li key={remedy}>{remedy}</li>
+              ))}
+            </ul>
+          </div>
+        )}
       </div>
-    </Card>
+    </section>
   );
 }
 

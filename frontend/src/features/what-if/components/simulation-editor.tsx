@@ -1,9 +1,10 @@
-// The simulated change on the left, and its result on the right.
+// The simulated change, and beside it what it would do.
 import { useMutation } from "@tanstack/react-query";
 import { FlaskConical, Send } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
+import { CodeEditor } from "@/components/ui/code-editor";
 import { TextField } from "@/components/ui/fields";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
@@ -44,51 +45,47 @@ export function SimulationEditor({ draft: first, documents: begin, doors = [] }:
   const isCurrent = isTried && trying.variables.others === others;
   const refusal = shownMoment() === "" ? (isTried ? undefined : UNTRIED) : PAST_REFUSAL;
   return (
-    <div className={styles.columns}>
-      <div className={styles.stack}>
-        {draft && (
-          <DraftForm
-            draft={draft}
-            doors={doors}
-            onChange={(next) => {
-              setDraft(next);
-              setDocuments(documentOf(next));
-            }}
-          />
-        )}
-        <div className={styles.actions}>
-          <Button look="primary" onClick={() => trying.mutate({ documents, others })}>
-            <FlaskConical aria-hidden="true" />
-            {trying.isPending ? "Simulating…" : "Run simulation"}
-          </Button>
-          <Button refusal={refusal} onClick={() => doing.mutate()}>
-            <Send aria-hidden="true" />
-            Apply
-          </Button>
-        </div>
-        {doing.isError && <Failed error={doing.error} />}
-        {doing.data && <Applied results={doing.data} />}
-        <Card title="Manifest (YAML)" padded>
-          <textarea
-            className={styles.editor}
-            aria-label="Manifest to simulate"
-            spellCheck={false}
-            rows={18}
-            value={documents}
-            onChange={(event) => setDocuments(event.target.value)}
-          />
-        </Card>
-        <Card title="Additional changes" padded>
-          <OtherChanges others={others} onChange={setOthers} />
-        </Card>
-      </div>
-      <div className={styles.stack}>
-        {trying.isError && <Failed error={trying.error} />}
+    <>
+      <div className={styles.actions}>
+        <Button look="primary" onClick={() => trying.mutate({ documents, others })}>
+          <FlaskConical aria-hidden="true" />
+          {trying.isPending ? "Simulating…" : "Run simulation"}
+        </Button>
+        <Button refusal={refusal} onClick={() => doing.mutate()}>
+          <Send aria-hidden="true" />
+          Apply
+        </Button>
         {trying.data && !isCurrent && <p role="status">Results are out of date. Run the simulation again.</p>}
-        {trying.data && <Outcome found={trying.data} />}
-        {trying.isIdle && <Untried />}
       </div>
-    </div>
+      {doing.isError && <Failed error={doing.error} />}
+      {doing.data && <Applied results={doing.data} />}
+      <div className={styles.columns}>
+        <Card title={draft ? "Workload" : "Change"} padded>
+          <div className={styles.stack}>
+            {draft && (
+              <DraftForm
+                draft={draft}
+                doors={doors}
+                onChange={(next) => {
+                  setDraft(next);
+                  setDocuments(documentOf(next));
+                }}
+              />
+            )}
+            <CodeEditor compact label="Manifest to simulate" hint="YAML of workloads, queues, flavors or nodes" value={documents} onChange={setDocuments} />
+            <details className={styles.more} open={others !== NOTHING}>
+              <summary>Additional changes</summary>
+              <OtherChanges others={others} onChange={setOthers} />
+            </details>
+          </div>
+        </Card>
+        <div className={styles.results}>
+          {trying.isError && <Failed error={trying.error} />}
+          {trying.data && <Outcome found={trying.data} />}
+          {trying.isIdle && <Untried />}
+        </div>
+      </div>
+    </>
   );
 }
 

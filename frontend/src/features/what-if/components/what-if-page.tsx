@@ -12,7 +12,7 @@ import { SimulationEditor } from "./simulation-editor";
 export function WhatIfPage() {
   const key = useUrl().get("workload");
   return (
-    <Page title="Simulator" lead="Dry-run a workload or configuration change on a copy of the current state. Nothing is applied.">
+    <Page title="Simulator">
       {key === "" ? <FromScratch /> : <LikeAnother key={key} pattern={key} />}
     </Page>
   );
