@@ -33,7 +33,7 @@ from tests.bench.reads import (
     read_times,
     until_at_rest,
 )
-from tests.bench.start import UPGRADES, seconds_to_first_decision, settle
+from tests.bench.start import UPGRADES, first_decision, settle
 from tests.bench.storage import storage_each
 from tests.builders.mixes import Mix, a_manifest_of
 
@@ -154,7 +154,7 @@ def _reads(half: dict[str, ReadTimes], whole: dict[str, ReadTimes]) -> Iterator[
 def _starts(platform: Platform, population: Population) -> Iterator[Target]:
     settle(platform)
     for upgrade in UPGRADES:
-        seconds = seconds_to_first_decision(platform, population, upgrade)
+        seconds = first_decision(platform, population, upgrade).seconds
         name = "with a snapshot" if upgrade == "none" else f"after an upgraded {upgrade}"
         yield _at_most(f"start to first decision, {name}", seconds, 10, "s")
     shares = dict(zip(WORKERS, worker_shares(platform, population, WORKERS), strict=True))

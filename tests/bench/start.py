@@ -11,11 +11,11 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import headgate
 from headgate.application.run_partition import Scheduler, run_partition, sweep
-from headgate.application.snapshot_store import SnapshotRule
+from headgate.application.snapshot_store import CACHE_NAME, SnapshotRule
 from headgate.bootstrap import Platform, open_platform
 from headgate.event_log.folds import STATE_VERSIONS
 from headgate.settings import Settings
@@ -65,8 +65,12 @@ def _measure(pending: int, finished: int) -> None:
         population.add_pending("training", pending)
         settle(platform)
         for upgrade in get_args(Upgrade):
-            seconds = seconds_to_first_decision(platform, population, upgrade)
-            print(f"start, upgrade: {upgrade:10} {seconds:7.1f} s to the first decision")
+            found = first_decision(platform, population, upgrade)
+            print(
+                f"start, upgrade: {upgrade:10} {found.seconds:7.1f} s to the first decision, "
+                f"{found.processor_seconds:5.1f} s of processor time, from a snapshot at "
+                f"{found.snapshot} of {found.head} events"
+            )
 
 
 def settle(platform: Platform) -> int:
@@ -76,10 +80,17 @@ def settle(platform: Platform) -> int:
     return int(told["position"])
 
 
-def seconds_to_first_decision(
-    platform: Platform, population: Population, upgrade: Upgrade
-) -> float:
-    """Returns the time in which a fresh worker admits the only workload that can be admitted."""
+class FirstDecision(NamedTuple):
+    """The time to the first decision, that of the processor, and the snapshot gone on from."""
+
+    seconds: float
+    processor_seconds: float
+    snapshot: int
+    head: int
+
+
+def first_decision(platform: Platform, population: Population, upgrade: Upgrade) -> FirstDecision:
+    """Returns how a fresh worker comes to admit the only workload that can be admitted."""
     partition = population.add_to_open_queue()
     child = ("--child", "decide", "--partition", partition)
     database = ("--database", platform.settings.database_url)
@@ -90,7 +101,7 @@ def seconds_to_first_decision(
         seconds = time.monotonic() - began
     assert told["decisions"] > 0, told
     assert packages is None or Path(told["package"]).is_relative_to(packages), told
-    return seconds
+    return FirstDecision(seconds, told["processor"], told["snapshot"], told["head"])
 
 
 def upgraded(directory: Path, upgrade: Upgrade) -> Path:
@@ -117,9 +128,12 @@ def _settle(url: str) -> None:
 def _decide(url: str, partition: str) -> None:
     decisions = 0
     scheduler = _scheduler(url)
+    kept = scheduler.live.state_cache.newest(CACHE_NAME, STATE_VERSIONS.readable)
+    found = {"snapshot": kept.position if kept else 0, "head": scheduler.live.event_log.head()}
     while not decisions:
         decisions = run_partition(scheduler, partition).decisions
-    tell({"decisions": decisions, "package": headgate.__file__})
+    processor, package = time.process_time(), headgate.__file__
+    tell({**found, "decisions": decisions, "processor": processor, "package": package})
 
 
 def _scheduler(url: str) -> Scheduler:

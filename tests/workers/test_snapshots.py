@@ -25,6 +25,7 @@ from headgate.application.snapshot_store import (
     SnapshotOptions,
     SnapshotStore,
 )
+from headgate.application.verify.verify import Verifier
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import (
     SNAPSHOT_STREAM,
@@ -38,6 +39,7 @@ from headgate.domain.workloads.events import WorkloadFinished
 from headgate.event_log.folds import STATE_VERSIONS, StateStep, StateVersions
 from tests.contracts.adapters import Adapters
 from tests.workers.cluster import NAMESPACE, cluster, folded, record, submitted_many
+from tests.workers.test_rewound_log import NoFollowers
 
 STEPS = {1: StateStep()}
 DAY = 86_400 * MICROSECONDS_PER_SECOND
@@ -68,7 +70,7 @@ def log(adapters: Adapters) -> Adapters:
     facts = [*cluster("gpu"), *submitted_many("gpu", 6)]
     ended = next(stream for stream, _ in reversed(facts))
     record(adapters.log, *facts)
-    record(adapters.log, (ended, WorkloadFinished(reason="Succeeded")))
+    record(adapters.log, (ended, WorkloadFinished(reason="Cancelled")))
     return adapters
 
 
@@ -176,6 +178,10 @@ def test_several_processes_record_one_difference_once(log: Adapters) -> None:
         store.discard(position, workload_stream(JOB))
 
     assert len(discarded(log)) == 1
+    store.discard(position + 1)
+    assert len(discarded(log)) == 2
+    verifier = Verifier(log.log, log.models, NoFollowers())
+    assert verifier.verify(lambda *_: None).findings == ()
 
 
 def test_a_process_goes_on_from_a_snapshot_of_an_earlier_version_and_keeps_its_own(
