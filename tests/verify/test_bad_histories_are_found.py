@@ -10,6 +10,7 @@ from headgate.domain.nodes import state as t
 from headgate.domain.rounds import state as r
 from headgate.domain.values.message import message
 from headgate.domain.workloads import events as w
+from headgate.domain.workloads import preemption_events as p
 from tests.verify.histories import (
     A,
     B,
@@ -91,6 +92,31 @@ BUSY = (
     ),
 )
 
+
+def pod_evicted(index: int, stay: int, eviction: str = "r1") -> StreamEvent:
+    """One pod of a workload is evicted."""
+    event = p.WorkloadPodsEvicted(
+        eviction=eviction,
+        underlying_cause="InClusterQueue",
+        message=REQUESTED,
+        pods={"main": 1},
+        counts={"main": stay},
+        indices={"main": ((index, index),)},
+    )
+    return A, event
+
+
+def pod_stopped(index: int, stay: int) -> StreamEvent:
+    """One pod of a workload has stopped."""
+    event = p.WorkloadShrunk(
+        eviction="r1",
+        pods={"main": 1},
+        counts={"main": stay},
+        indices={"main": ((index, index),)},
+    )
+    return A, event
+
+
 BROKEN: list[tuple[str, list[StreamEvent]]] = [
     ("EventsConcernExistingWorkloads", [admitted(A)]),
     ("NameIsFreeBeforeItIsUsedAgain", [submitted(A, 1), submitted(A, 1)]),
@@ -103,6 +129,8 @@ BROKEN: list[tuple[str, list[StreamEvent]]] = [
     ("OnlyWorkloadsWithQuotaAreEvicted", [submitted(A, 1), evicted(A)]),
     ("WorkloadIsEvictedOnceAtTime", [*RUNNING, evicted(A), evicted(A, "r2")]),
     ("QuotaIsReleasedOnce", [*RUNNING, evicted(A), stopped(A), stopped(A)]),
+    ("NoPodIsPromisedTwice", [*RUNNING, pod_evicted(2, 4), pod_evicted(2, 3, "r2")]),
+    ("OnlyPodsOfEvictionAreStopped", [*RUNNING, pod_evicted(2, 4), pod_stopped(1, 4)]),
     ("WhatStopsWasEvicted", [*RUNNING, evicted(A), stopped(A, "r2")]),
     ("OnlyReservationsAreDropped", [*RUNNING, (A, w.ReservationDropped(reason=REQUESTED))]),
     ("OnlyWhatRanSucceedsOrFails", [submitted(A, 1), finished(A)]),

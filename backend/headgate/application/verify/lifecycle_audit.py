@@ -6,6 +6,7 @@ import msgspec
 
 from headgate.application.verify import Findings
 from headgate.application.verify.quota_audit import ConfigurationAudit
+from headgate.domain.values.index_ranges import intersection, text_of_ranges
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import Admission
@@ -212,6 +213,9 @@ class LifecycleAudit:
             for name, count in event.pods.items():
                 if event.counts[name] + count > asked.counts.get(name, event.counts[name] + count):
                     self._wrong("NoPodIsPromisedTwice", f"{count} of {name}")
+            for name, named in event.indices.items():
+                if shared := intersection(named, asked.indices.get(name, ())):
+                    self._wrong("NoPodIsPromisedTwice", f"{text_of_ranges(shared)} of {name}")
         sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
         for name, count in event.counts.items():
             least = sets[name].min_count
@@ -223,6 +227,10 @@ class LifecycleAudit:
         asked = workload.pod_eviction.pop(event.eviction, None)
         if asked is None or asked.pods != event.pods:
             self._wrong("OnlyPodsOfEvictionAreStopped", event.eviction)
+            return
+        for name, named in event.indices.items() if asked.indices else ():
+            if intersection(named, asked.indices.get(name, ())) != named:
+                self._wrong("OnlyPodsOfEvictionAreStopped", f"{text_of_ranges(named)} of {name}")
 
     def _called_back(self, workload: AuditedWorkload, event: EvictionCancelled) -> None:
         if not is_leaving_for(workload, event.eviction):

@@ -50,6 +50,11 @@ def joined(ranges: IndexRanges, other: IndexRanges) -> IndexRanges:
     return tuple(found)
 
 
+def intersection(ranges: IndexRanges, other: IndexRanges) -> IndexRanges:
+    """The ranges of the numbers in both."""
+    return ranges_of(index for index in members(ranges) if contains(other, index))
+
+
 def without(ranges: IndexRanges, indices: Iterable[int]) -> IndexRanges:
     """The ranges of the numbers that are not among `indices`."""
     gone = frozenset(index for index in indices if contains(ranges, index))
