@@ -15,6 +15,7 @@ from headgate.domain.workloads.admission import (
     TopologyAssignment,
     TopologyDomain,
 )
+from headgate.domain.workloads.pods.attempt_pods import AttemptLayout
 from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET, ExecutorPod, assign_ranks
 from headgate.domain.workloads.specs import (
     PodIndex,
@@ -196,6 +197,18 @@ def test_after_a_replacement_only_the_pods_that_lost_their_host_are_placed() -> 
     found = places(workload, pod("p0", 0), pod("p1", 1, host="b"))
 
     assert found == {"p0": "c"}
+
+
+def test_ranks_stay_where_single_pods_have_left_a_gap() -> None:
+    whole = a_workload(main={"a": 2, "b": 2, "c": 2})
+    left = a_workload(main={"a": 2, "c": 2})
+    nodes = {0: "a", 1: "a", 4: "c", 5: "c"}
+    layout = AttemptLayout(counts={"main": 6}, nodes={"main": nodes})
+    workload = replace(whole, admission=left.admission, layout=layout)
+
+    found = places(workload, pod("p5", 5), pod("p4", 4), pod("p1", 1), pod("p0", 0, host="a"))
+
+    assert found == {"p5": "c", "p4": "c", "p1": "a"}
 
 
 def test_a_pod_set_without_a_topology_has_no_places() -> None:
