@@ -18,6 +18,7 @@ FIXED = {
     "history": ("/history", "Change history"),
     "events": ("/events", "Event log"),
     "cycles": ("/cycles", "Scheduling cycles"),
+    "executors": ("/executors", "Executors"),
     "missing": ("/nowhere", "Page not found"),
 }
 
@@ -44,6 +45,9 @@ def every_page(client: HeadgateClient) -> dict[str, tuple[str, str]]:
         found["cycle"] = (f"/cycles/{one['id']}", "")
     for one in _first(client, "/v1/backtests"):
         found["backtest"] = (f"/backtests/{one['id']}", "")
+    for executor in _first(client, "/v1/executors"):
+        name = executor["metadata"]["name"]
+        found["executor"] = (f"/executors/{name}", name)
     for event in _first(client, "/v1/events"):
         found["event"] = (f"/events?open={event['position']}", "Event log")
     return found

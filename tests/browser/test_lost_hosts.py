@@ -154,3 +154,35 @@ def test_a_gang_for_which_no_host_is_left_is_evicted_with_the_reason(
     assert screen.violations() == []
     assert screen.complaints == []
     context.close()
+
+
+@pytest.mark.nightly
+def test_executors_and_what_follows_where_one_is_lost(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    """Without one the next step is told; a lost one is told with its loss policy and its nodes."""
+    page = screen.page
+    screen.open("/executors", "Executors")
+    expect(page.get_by_text("Nothing can run: connect an executor")).to_be_visible()
+    spec = {"nodeSelector": {"gpu": "a100"}, "leaseSeconds": 5, "nodeLossPolicy": "Wait"}
+    rack = {
+        "apiVersion": "headgate.dev/v1",
+        "kind": "Executor",
+        "metadata": {"name": "rack"},
+        "spec": spec,
+    }
+    client.apply_objects([rack])
+    expect(screen.row("rack")).to_contain_text("Never connected")
+
+    client.act("/v1/executors/rack/claim", {"version": "1", "capabilities": ["command"]})
+    expect(screen.row("rack")).to_contain_text("Lost")
+    assert screen.violations() == []
+    page.get_by_role("link", name="rack", exact=True).click()
+    expect(page.get_by_text("no sign of life within its lease of 5 s")).to_be_visible()
+    expect(page.get_by_text("Its pods keep their hosts")).to_be_visible()
+    assert screen.violations() == []
+    page.get_by_role("link", name="host-1").click()
+    expect(page.get_by_role("complementary", name="Host host-1")).to_be_visible()
+    client.remove("/v1/executors/rack")
+    for host in HOSTS:
+        beat(client, host, ready=True)

@@ -1,5 +1,5 @@
 // The pages in the order of the sidebar, with the key that follows "g", and the roles that they are folded for.
-import { Boxes, FlaskConical, GitCompareArrows, Inbox, LifeBuoy, LayoutDashboard, type LucideIcon, RefreshCw, Rewind, ScrollText, Send, SlidersHorizontal, SlidersVertical, Swords, UserRound, Waypoints } from "lucide-react";
+import { Boxes, FlaskConical, GitCompareArrows, Inbox, LifeBuoy, LayoutDashboard, type LucideIcon, Plug, RefreshCw, Rewind, ScrollText, Send, SlidersHorizontal, SlidersVertical, Swords, UserRound, Waypoints } from "lucide-react";
 
 import type { Identity } from "@/lib/api/types";
 
@@ -31,6 +31,7 @@ export const DESTINATIONS: Destination[] = [
   { key: "h", words: "Change history", path: "/history", icon: GitCompareArrows, group: "Change", folded: "submitters" },
   { key: "e", words: "Event log", path: "/events", icon: ScrollText, group: "Record", folded: "submitters" },
   { key: "y", words: "Scheduling cycles", path: "/cycles", icon: RefreshCw, group: "Record", folded: "submitters" },
+  { key: "x", words: "Executors", path: "/executors", icon: Plug, group: "Record", folded: "submitters" },
 ];
 
 const SUBMITTERS: readonly string[] = ["submitter"];

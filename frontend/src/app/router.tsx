@@ -15,6 +15,8 @@ const ConfigurationPage = lazyRouteComponent(() => import("@/features/configurat
 const CyclePage = lazyRouteComponent(() => import("@/features/cycles/components/cycle-page"), "CyclePage");
 const CyclesPage = lazyRouteComponent(() => import("@/features/cycles/components/cycles-page"), "CyclesPage");
 const EventsPage = lazyRouteComponent(() => import("@/features/events/components/events-page"), "EventsPage");
+const ExecutorPage = lazyRouteComponent(() => import("@/features/executors/components/executor-page"), "ExecutorPage");
+const ExecutorsPage = lazyRouteComponent(() => import("@/features/executors/components/executors-page"), "ExecutorsPage");
 const HistoryPage = lazyRouteComponent(() => import("@/features/history/components/history-page"), "HistoryPage");
 const NeedsAttentionPage = lazyRouteComponent(() => import("@/features/needs-attention/components/needs-attention-page"), "NeedsAttentionPage");
 const LabPage = lazyRouteComponent(() => import("@/features/backtests/components/lab-page"), "LabPage");
@@ -101,9 +103,19 @@ const cycle = createRoute({
     return <CyclePage key={id} id={id} />;
   },
 });
+const executors = createRoute({ getParentRoute: () => root, path: "/executors", component: ExecutorsPage });
+const executor = createRoute({
+  getParentRoute: () => root,
+  path: "/executors/$name",
+  loader: () => ExecutorPage.preload?.(),
+  component: function ExecutorRoute() {
+    const { name } = executor.useParams();
+    return <ExecutorPage key={name} name={name} />;
+  },
+});
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, topology, preemptions, round, events, whatIf, lab, backtests, backtest, configuration, history, cycles, cycle]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, topology, preemptions, round, events, whatIf, lab, backtests, backtest, configuration, history, cycles, cycle, executors, executor]),
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,

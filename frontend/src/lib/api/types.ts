@@ -16,6 +16,8 @@ export type CapacityHistory = Schemas["CapacityHistory"];
 export type CapacityPoint = Schemas["CapacityPoint"];
 export type QueueSummary = Schemas["QueueSummary"];
 
+export type Executor = Schemas["ExecutorObject"];
+export type Node = Schemas["NodeObject"];
 export type SavedView = Schemas["SavedViewDetail"];
 export type WorkloadRow = Schemas["WorkloadRow"];
 export type WorkloadGroup = Schemas["WorkloadGroup"];

@@ -1,0 +1,37 @@
+// Executors, and the nodes that one of them serves.
+import { queryOptions } from "@tanstack/react-query";
+
+import { api, contentOf } from "@/lib/api/request";
+import type { Executor, Node } from "@/lib/api/types";
+
+import { selectorText } from "../model/executors";
+
+const MAX_ITEMS = 1000;
+/** Signs of life are no events of the log. */
+const LOOK_AGAIN = 15_000;
+
+/** Every executor, by name. */
+export const executorsQuery = queryOptions({
+  queryKey: ["objects", "executors"],
+  queryFn: async ({ signal }): Promise<Executor[]> => (await contentOf(api.GET("/v1/executors", { params: { query: { limit: MAX_ITEMS } }, signal }))).items,
+  refetchInterval: LOOK_AGAIN,
+});
+
+/** One executor. */
+export function executorQuery(name: string) {
+  return queryOptions({
+    queryKey: ["objects", "executor", name],
+    queryFn: ({ signal }): Promise<Executor> => contentOf(api.GET("/v1/executors/{name}", { params: { path: { name } }, signal })),
+    refetchInterval: LOOK_AGAIN,
+  });
+}
+
+/** The nodes that an executor serves. */
+export function nodesQuery(executor: Executor | undefined) {
+  const labelSelector = selectorText(executor?.spec.nodeSelector ?? {});
+  return queryOptions({
+    queryKey: ["objects", "nodes", labelSelector],
+    queryFn: async ({ signal }): Promise<Node[]> => (await contentOf(api.GET("/v1/nodes", { params: { query: { labelSelector, limit: MAX_ITEMS } }, signal }))).items,
+    enabled: labelSelector !== "",
+  });
+}
