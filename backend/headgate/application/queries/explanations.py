@@ -1,7 +1,7 @@
 """Why a workload waits: as the scheduler recorded it, or derived where it had no need to look."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from headgate.application.access.redaction import NamespaceScope, visible_to
@@ -54,7 +54,6 @@ from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.pods.eviction_units import (
     evicting_indices,
     evicting_pods,
-    lost_indices,
     lost_pods,
 )
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
@@ -329,10 +328,15 @@ def _stated(workload: Workload) -> Explanation | None:
         pods = tuple(
             message("PodsOfPodSet", pods=count, pod_set=name, indices=_text(indices))
             for name, count in lost.items()
-            for indices in (lost_indices(workload, name),)
+            for indices in (_lost_indices(workload, name),)
         )
         stated = message("LostPodsComeBack", pods=pods)
     return Explanation(dominant=dominant, message=stated, evaluated=False)
+
+
+def _lost_indices(workload: Workload, name: str) -> Iterator[int]:
+    known, begun = workload.layout.nodes.get(name, {}), workload.layout.counts.get(name, 0)
+    return (index for index in range(begun) if index not in known)
 
 
 def _text(indices: Iterable[int]) -> str | None:

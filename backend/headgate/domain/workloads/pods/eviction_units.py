@@ -5,7 +5,9 @@ As many pods may go as a pod set has beyond its guaranteed count, in whole topol
 the pods on these do, whatever their ranks. Compare KEP-5710, where the unit is a pod group.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import filterfalse
 
 import msgspec
 from msgspec.structs import replace
@@ -19,7 +21,12 @@ from headgate.domain.workloads.admission import (
     with_pod_count,
     without_pods,
 )
-from headgate.domain.workloads.pods.attempt_pods import NO_PROGRESS, domains_of_pods, pod_nodes
+from headgate.domain.workloads.pods.attempt_pods import (
+    NO_PROGRESS,
+    domain_of_each_pod,
+    domains_of_pods,
+    pod_nodes,
+)
 from headgate.domain.workloads.preemption_events import WorkloadShrunk
 from headgate.domain.workloads.protection import guaranteed_count, is_divisible, protection_of
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec, is_elastic, unit_size
@@ -70,7 +77,9 @@ class DivisibleWorkload(msgspec.Struct, frozen=True, gc=False):
         needed, the units on them that `is_wanted` names come before all others, and each may leave
         without these.
         """
-        ordered = self.single if is_wanted is None else sorted(self.single, key=_last(is_wanted))
+        ordered = self.single
+        if is_wanted is not None:
+            ordered = (*filter(is_wanted, ordered), *filterfalse(is_wanted, ordered))
         left, chosen = dict(self.surplus), list[EvictionUnit]()
         for unit in ordered:
             ((name, count),) = unit.pods.items()
@@ -100,10 +109,6 @@ class DivisibleWorkload(msgspec.Struct, frozen=True, gc=False):
         rest = without_pods(self.staying, going, stay, domains=domains)
         left = {given.name: given.count for given in rest.pod_set_assignments}
         return EvictionUnit(self.key, left, rest, len(chosen), is_remainder=True, chain=self.key)
-
-
-def _last(is_wanted: Callable[[EvictionUnit], bool]) -> Callable[[EvictionUnit], bool]:
-    return lambda unit: not is_wanted(unit)
 
 
 def workload_of(name: str) -> str:
@@ -151,15 +156,16 @@ def combined_unit(workload: Workload, indices: Mapping[str, Sequence[int]]) -> E
     """One unit of these pods of a workload."""
     staying = _staying(workload)
     given = tuple(
-        _alone(workload, assigned, indices[assigned.name])
+        _alone(assigned, indices[assigned.name], _places(workload, assigned.name))
         for assigned in staying.pod_set_assignments
         if assigned.name in indices
     )
     place = replace(staying, pod_set_assignments=given)
     known = staying_indices(workload)
     later_ranked = sum(
-        index > min(going) and index not in going
-        for name, going in indices.items()
+        index > first and index not in going
+        for name, named in indices.items()
+        for first, going in ((min(named), frozenset(named)),)
         for index in known.get(name, ())
     )
     return EvictionUnit(
@@ -259,9 +265,8 @@ def evicting_pods_admission(workload: Workload, pod_eviction: PodEviction) -> Ad
     assert workload.admission is not None, "a workload without an admission has no pods to evict"
     taken = next(taken for each, taken in pods_of_evictions(workload) if each is pod_eviction)
     given = tuple(
-        replace(_alone(workload, with_pod_count(each, count), taken[each.name]), count=count)
+        _alone(each, taken[each.name], _places(workload, each.name), pod_eviction.pods[each.name])
         for each in workload.admission.pod_set_assignments
-        for count in (pod_eviction.pods.get(each.name, 0),)
         if each.name in pod_eviction.pods
     )
     return replace(workload.admission, pod_set_assignments=given)
@@ -324,12 +329,6 @@ def lost_pods(workload: Workload) -> dict[str, int]:
     return {name: count for name, count in lost.items() if count > 0}
 
 
-def lost_indices(workload: Workload, name: str) -> tuple[int, ...]:
-    """The indices of the pods of a pod set that preemption has taken; the first come back first."""
-    known, begun = workload.layout.nodes.get(name, {}), workload.layout.counts.get(name, 0)
-    return tuple(index for index in range(begun) if index not in known)
-
-
 def _staying(workload: Workload) -> Admission:
     """The admission that the workload needs once its partial evictions have ended."""
     left = without_evicting_pods(workload)
@@ -350,13 +349,13 @@ def _single_units(
     workload: Workload, pod_set: PodSet, given: PodSetAssignment, staying: Admission
 ) -> Iterator[EvictionUnit]:
     """The units of all pods of a set from the last rank on, a shorter one first."""
-    size = unit_size(pod_set)
+    size, places = unit_size(pod_set), _places(workload, given.name)
     indices = _needed_indices(workload, given, size)
     end = len(indices)
     while end > 0:
         begin = end - (end % size or size)
         pods = tuple(indices[begin:end])
-        alone = replace(staying, pod_set_assignments=(_alone(workload, given, pods),))
+        alone = replace(staying, pod_set_assignments=(_alone(given, pods, places),))
         name = f"{workload.key}{UNIT_SEPARATOR}{given.name}/{pods[0]}"
         yield EvictionUnit(name, {given.name: len(pods)}, alone, 0, indices={given.name: pods})
         end = begin
@@ -372,13 +371,27 @@ def _needed_indices(workload: Workload, given: PodSetAssignment, size: int) -> l
     return found[max(0, len(found) - given.count) :]
 
 
-def _alone(workload: Workload, given: PodSetAssignment, indices: Sequence[int]) -> PodSetAssignment:
-    """The quota and hosts of some pods of a pod set."""
-    places = given.topology_assignment
-    if places is not None:
-        domains = _domains(workload, {given.name: indices}).get(given.name, ())
-        places = replace(places, domains=domains)
-    return replace(with_pod_count(given, len(indices)), topology_assignment=places)
+def _places(workload: Workload, name: str) -> dict[int, tuple[str, ...]]:
+    """The topology domain of each pod of a set by index."""
+    assert workload.admission is not None, "a workload without an admission has no pods"
+    given = (g for g in workload.admission.pod_set_assignments if g.name == name)
+    return next((domain_of_each_pod(each, workload.layout) for each in given), {})
+
+
+def _alone(
+    given: PodSetAssignment,
+    indices: Sequence[int],
+    places: Mapping[int, tuple[str, ...]],
+    count: int | None = None,
+) -> PodSetAssignment:
+    """The quota and hosts of some pods of a pod set; `count` where some have left by now."""
+    known = given.topology_assignment
+    if known is not None:
+        there = Counter(places[index] for index in indices if index in places)
+        domains = tuple(TopologyDomain(values, pods) for values, pods in there.items())
+        known = replace(known, domains=domains)
+    pods = len(indices) if count is None else count
+    return replace(with_pod_count(given, pods), topology_assignment=known)
 
 
 def placed_pods(workload: Workload) -> int:
