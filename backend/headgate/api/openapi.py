@@ -55,6 +55,19 @@ OF_MANY = ("apply", "reportMany", "submitWorkloads")
 """Operations on many objects, each with an outcome of its own."""
 ALSO_EVENTS = ("readPodLogs",)
 """Operations that answer with server-sent events too, if asked to."""
+SERVER_SENT_EVENT = {
+    "type": "object",
+    "description": "One event of the stream",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"type": "string"},
+        "data": {"type": "string"},
+        "id": {"type": "string"},
+        "retry": {"type": "integer"},
+    },
+}
+SIMULATION_REF = {"$ref": "#/components/schemas/SimulationView"}
+SIMULATED = "What it would lead to, with `dryRun=Admission`"
 ANY_OBJECT = {
     "type": "object",
     "description": "An object of any kind, as its kind's own address takes it",
@@ -166,7 +179,9 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
         responses["207"] = {**responses["200"], "description": "Some were refused"}
         responses["422"] = _all_refused(responses["200"])
     if operation["operationId"] in ALSO_EVENTS:
-        responses["200"]["content"]["text/event-stream"] = {"schema": {"type": "string"}}
+        responses["200"]["content"]["text/event-stream"] = {"schema": SERVER_SENT_EVENT}
+    if _is_simulated(operation):
+        _add_simulation(responses)
     operation["responses"] = dict(sorted(responses.items()))
     for status, response in responses.items():
         if status.startswith("2"):
@@ -175,6 +190,23 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
             }
     if method == "get" and path.startswith("/v1/") and path != "/v1/stream":
         operation.setdefault("parameters", []).append(_parameter("MinPosition"))
+
+
+def _is_simulated(operation: dict[str, Any]) -> bool:
+    """Whether a dry run of the operation may be one with the admission that it would lead to."""
+    parameters = operation.get("parameters", ())
+    return any(
+        each.get("name") == "dryRun" and "Admission" in json.dumps(each["schema"])
+        for each in parameters
+    )
+
+
+def _add_simulation(responses: dict[str, Any]) -> None:
+    """With `dryRun=Admission` an operation answers as `/v1/simulations` does."""
+    done = responses.setdefault("200", {"description": SIMULATED, "content": {}})
+    media = done["content"].setdefault("application/json", {})
+    schemas = [each for each in (media.get("schema"), SIMULATION_REF) if each]
+    media["schema"] = {"anyOf": schemas} if len(schemas) > 1 else SIMULATION_REF
 
 
 def _all_refused(some: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,8 @@ class ManifestSchema(Schema, kw_only=True, frozen=True):
 class ObjectMeta(ManifestSchema, kw_only=True, frozen=True):
     """The identity of an object; `resourceVersion` is the log position of its last change.
 
-    Labels and annotations that are null, as some writers leave them, count as none.
+    Labels and annotations that are null, as some writers leave them, count as none, each of them
+    and all together.
     """
 
     name: str
@@ -32,8 +33,8 @@ class ObjectMeta(ManifestSchema, kw_only=True, frozen=True):
     generation: int | None = None
     creation_timestamp: Timestamp | None = None
     deletion_timestamp: Timestamp | None = None
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
+    labels: dict[str, str | None] | None = None
+    annotations: dict[str, str | None] | None = None
 
 
 class ListMeta(ManifestSchema, kw_only=True, frozen=True):

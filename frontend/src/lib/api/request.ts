@@ -7,6 +7,7 @@ import type { paths } from "./generated/schema";
 import { knownPosition, notePosition } from "./position";
 import { ProblemError, UNREACHABLE, problemFrom } from "./problem";
 import { currentToken, forgetRefusedToken } from "./session";
+import type { Simulation } from "./types";
 
 /** The API as its description has it: `api.GET("/v1/queues")`. */
 export const api = createClient<paths>({
@@ -56,6 +57,11 @@ api.use(requestPolicy);
 export async function contentOf<Content>(call: Promise<{ data?: Content }>): Promise<Content> {
   const { data: content } = await call;
   return content as Content;
+}
+
+/** As `contentOf`, of a write; a simulation is the answer only where `dryRun=Admission` asks for it. */
+export async function writtenOf<Content>(call: Promise<{ data?: Content }>): Promise<Exclude<Content, Simulation>> {
+  return (await contentOf(call)) as Exclude<Content, Simulation>;
 }
 
 /** Opens the server's stream from after a position. */

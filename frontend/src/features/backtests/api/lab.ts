@@ -1,7 +1,7 @@
 // The policy lab: quotas, what hosts offer, the change now, applying it, and predictions with their checks.
 import { queryOptions } from "@tanstack/react-query";
 
-import { api, contentOf } from "@/lib/api/request";
+import { api, contentOf, writtenOf } from "@/lib/api/request";
 import type { ApplyResults, PredictionList, Simulation } from "@/lib/api/types";
 
 import type { QueueManifest } from "../model/lab";
@@ -55,7 +55,7 @@ export function effectNowQuery(documents: string) {
 
 /** Applies documents as one change; those with a resourceVersion are changed only from that one. */
 export function applyQuotas(documents: string, reason: string): Promise<ApplyResults> {
-  return contentOf(api.POST("/v1/apply", { params: { query: { reason } }, body: documents as never, ...asText }));
+  return writtenOf(api.POST("/v1/apply", { params: { query: { reason } }, body: documents as never, ...asText }));
 }
 
 /** Records what a backtest predicts of waits, to be checked after so many seconds. */

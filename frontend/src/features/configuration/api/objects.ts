@@ -1,7 +1,7 @@
 // Reading what is configured, checking and previewing changes of it, and making them.
 import { queryOptions } from "@tanstack/react-query";
 
-import { api, contentOf } from "@/lib/api/request";
+import { api, contentOf, writtenOf } from "@/lib/api/request";
 import type { ApplyResults, Simulation } from "@/lib/api/types";
 
 import { keyOf, type Manifest } from "../model/documents";
@@ -55,7 +55,7 @@ export function checkQuery(documents: string, isAllowed: boolean) {
   return queryOptions({
     queryKey: ["objects", "check", documents],
     queryFn: ({ signal }): Promise<ApplyResults> =>
-      contentOf(api.POST("/v1/apply", { params: { query: { dryRun: "All" } }, body: documents as never, signal, ...asText })),
+      writtenOf(api.POST("/v1/apply", { params: { query: { dryRun: "All" } }, body: documents as never, signal, ...asText })),
     enabled: isAllowed && documents.trim() !== "",
     gcTime: 0,
   });
@@ -72,5 +72,5 @@ export function previewQuery(documents: string) {
 
 /** Applies documents; objects that say their resourceVersion are changed only from that one. */
 export function applyDocuments(documents: string, reason: string): Promise<ApplyResults> {
-  return contentOf(api.POST("/v1/apply", { params: { query: { reason } }, body: documents as never, ...asText }));
+  return writtenOf(api.POST("/v1/apply", { params: { query: { reason } }, body: documents as never, ...asText }));
 }

@@ -1,7 +1,7 @@
 // Submitting a workload, and what a forecast says of it before.
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
-import { api, contentOf } from "@/lib/api/request";
+import { api, contentOf, writtenOf } from "@/lib/api/request";
 import type { Simulation, WorkloadObject } from "@/lib/api/types";
 
 const YAML = { "Content-Type": "application/yaml" };
@@ -23,12 +23,12 @@ export function forecastQuery(namespace: string, text: string) {
 
 /** Submits the manifest. */
 export function submitText(namespace: string, text: string) {
-  return contentOf(api.POST("/v1/namespaces/{namespace}/workloads", { params: { path: { namespace } }, headers: YAML, body: text as never, bodySerializer: asText }));
+  return writtenOf(api.POST("/v1/namespaces/{namespace}/workloads", { params: { path: { namespace } }, headers: YAML, body: text as never, bodySerializer: asText }));
 }
 
 /** Ends a workload that was submitted by mistake. */
 export function cancelWorkload(namespace: string, name: string) {
-  return contentOf(api.POST("/v1/namespaces/{namespace}/workloads/{name}/cancel", { params: { path: { namespace, name } }, body: { reason: "Submitted by mistake" } }));
+  return writtenOf(api.POST("/v1/namespaces/{namespace}/workloads/{name}/cancel", { params: { path: { namespace, name } }, body: { reason: "Submitted by mistake" } }));
 }
 
 /** The workload to submit once more. */

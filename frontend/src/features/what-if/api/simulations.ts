@@ -1,7 +1,7 @@
 // Trying out changes, and making them.
 import { queryOptions } from "@tanstack/react-query";
 
-import { api, contentOf } from "@/lib/api/request";
+import { api, contentOf, writtenOf } from "@/lib/api/request";
 import type { Simulation, WorkloadObject } from "@/lib/api/types";
 
 const MAX_LOCAL_QUEUES = 1000;
@@ -22,7 +22,7 @@ export async function tryOut(documents: string, others: Others): Promise<Simulat
 
 /** Applies the documents in earnest. */
 export function applyDocuments(documents: string) {
-  return contentOf(api.POST("/v1/apply", { headers: YAML, body: documents as never, bodySerializer: asText }));
+  return writtenOf(api.POST("/v1/apply", { headers: YAML, body: documents as never, bodySerializer: asText }));
 }
 
 /** A workload to begin with. */

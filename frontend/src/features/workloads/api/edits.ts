@@ -1,7 +1,7 @@
 // Simulating and applying an edit of a workload or of its queue.
 import { queryOptions } from "@tanstack/react-query";
 
-import { api, contentOf } from "@/lib/api/request";
+import { api, contentOf, writtenOf } from "@/lib/api/request";
 import type { Simulation, SpecEdit, WorkloadObject } from "@/lib/api/types";
 
 import { edited } from "../model/edits";
@@ -35,7 +35,7 @@ export function editSimulationQuery(edit: SpecEdit, workload: WorkloadObject) {
 /** Makes the edit. */
 export async function applyEdit(edit: SpecEdit, workload: WorkloadObject): Promise<void> {
   const body = edited(await manifestFor(edit, workload), edit) as never;
-  const { results } = await contentOf(api.POST("/v1/apply", { body }));
+  const { results } = await writtenOf(api.POST("/v1/apply", { body }));
   const refused = results.find(({ outcome }) => outcome === "rejected");
   if (refused) throw new Error(refused.problem?.detail ?? "The edit was refused");
 }

@@ -5616,10 +5616,10 @@ export interface components {
              */
             deletionTimestamp?: string | null;
             labels?: {
-                [key: string]: string;
+                [key: string]: string | null;
             } | null;
             annotations?: {
-                [key: string]: string;
+                [key: string]: string | null;
             } | null;
         };
         /** ObservedPod */
@@ -8579,7 +8579,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WrittenWorkload"];
+                    "application/json": components["schemas"]["WrittenWorkload"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8629,7 +8629,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WorkloadObject"];
+                    "application/json": components["schemas"]["WorkloadObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8822,6 +8822,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A Workload as it was written; `warnings` tell where its queue keeps it out. */
             201: {
                 headers: {
@@ -10132,6 +10142,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A ClusterQueue. */
             201: {
                 headers: {
@@ -10237,7 +10257,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ClusterQueueObject"];
+                    "application/json": components["schemas"]["ClusterQueueObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -10285,7 +10305,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ClusterQueueObject"];
+                    "application/json": components["schemas"]["ClusterQueueObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -10373,6 +10393,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description The Configuration. */
             201: {
                 headers: {
@@ -10478,7 +10508,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConfigurationObject"];
+                    "application/json": components["schemas"]["ConfigurationObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -10526,7 +10556,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConfigurationObject"];
+                    "application/json": components["schemas"]["ConfigurationObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -10614,6 +10644,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A Cohort. */
             201: {
                 headers: {
@@ -10719,7 +10759,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CohortObject"];
+                    "application/json": components["schemas"]["CohortObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -10767,7 +10807,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CohortObject"];
+                    "application/json": components["schemas"]["CohortObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -10855,6 +10895,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A ResourceFlavor. */
             201: {
                 headers: {
@@ -10960,7 +11010,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ResourceFlavorObject"];
+                    "application/json": components["schemas"]["ResourceFlavorObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -11008,7 +11058,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ResourceFlavorObject"];
+                    "application/json": components["schemas"]["ResourceFlavorObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -11096,6 +11146,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A Topology. */
             201: {
                 headers: {
@@ -11201,7 +11261,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TopologyObject"];
+                    "application/json": components["schemas"]["TopologyObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -11249,7 +11309,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TopologyObject"];
+                    "application/json": components["schemas"]["TopologyObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -11337,6 +11397,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A WorkloadPriorityClass; its value stands beside the metadata, as in Kueue. */
             201: {
                 headers: {
@@ -11442,7 +11512,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WorkloadPriorityClassObject"];
+                    "application/json": components["schemas"]["WorkloadPriorityClassObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -11490,7 +11560,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WorkloadPriorityClassObject"];
+                    "application/json": components["schemas"]["WorkloadPriorityClassObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -11578,6 +11648,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description An AdmissionCheck. */
             201: {
                 headers: {
@@ -11683,7 +11763,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AdmissionCheckObject"];
+                    "application/json": components["schemas"]["AdmissionCheckObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -11731,7 +11811,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AdmissionCheckObject"];
+                    "application/json": components["schemas"]["AdmissionCheckObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -11819,6 +11899,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A Node. */
             201: {
                 headers: {
@@ -11924,7 +12014,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NodeObject"];
+                    "application/json": components["schemas"]["NodeObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -11972,7 +12062,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NodeObject"];
+                    "application/json": components["schemas"]["NodeObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -12060,6 +12150,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A Namespace. */
             201: {
                 headers: {
@@ -12165,7 +12265,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NamespaceObject"];
+                    "application/json": components["schemas"]["NamespaceObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -12213,7 +12313,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NamespaceObject"];
+                    "application/json": components["schemas"]["NamespaceObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -12307,6 +12407,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A LocalQueue. */
             201: {
                 headers: {
@@ -12416,7 +12526,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LocalQueueObject"];
+                    "application/json": components["schemas"]["LocalQueueObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -12466,7 +12576,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LocalQueueObject"];
+                    "application/json": components["schemas"]["LocalQueueObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -12560,6 +12670,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A DisruptionBudget. */
             201: {
                 headers: {
@@ -12669,7 +12789,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DisruptionBudgetObject"];
+                    "application/json": components["schemas"]["DisruptionBudgetObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -12719,7 +12839,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DisruptionBudgetObject"];
+                    "application/json": components["schemas"]["DisruptionBudgetObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -12813,6 +12933,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A LimitRange; it holds for workloads submitted after it. */
             201: {
                 headers: {
@@ -12922,7 +13052,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LimitRangeObject"];
+                    "application/json": components["schemas"]["LimitRangeObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -12972,7 +13102,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LimitRangeObject"];
+                    "application/json": components["schemas"]["LimitRangeObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -13060,6 +13190,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A RuntimeClass; its fields stand beside the metadata, as in Kubernetes. */
             201: {
                 headers: {
@@ -13165,7 +13305,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RuntimeClassObject"];
+                    "application/json": components["schemas"]["RuntimeClassObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -13213,7 +13353,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RuntimeClassObject"];
+                    "application/json": components["schemas"]["RuntimeClassObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -13301,6 +13441,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description An Executor. */
             201: {
                 headers: {
@@ -13406,7 +13556,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExecutorObject"];
+                    "application/json": components["schemas"]["ExecutorObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -13454,7 +13604,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExecutorObject"];
+                    "application/json": components["schemas"]["ExecutorObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -13548,6 +13698,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A CronJob, which makes Jobs. */
             201: {
                 headers: {
@@ -13657,7 +13817,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CronJobObject"];
+                    "application/json": components["schemas"]["CronJobObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -13707,7 +13867,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CronJobObject"];
+                    "application/json": components["schemas"]["CronJobObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -13801,6 +13961,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A runtime of TrainJobs of its namespace. */
             201: {
                 headers: {
@@ -13910,7 +14080,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TrainingRuntimeObject"];
+                    "application/json": components["schemas"]["TrainingRuntimeObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -13960,7 +14130,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TrainingRuntimeObject"];
+                    "application/json": components["schemas"]["TrainingRuntimeObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -14048,6 +14218,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A runtime of TrainJobs. */
             201: {
                 headers: {
@@ -14153,7 +14333,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ClusterTrainingRuntimeObject"];
+                    "application/json": components["schemas"]["ClusterTrainingRuntimeObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -14201,7 +14381,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ClusterTrainingRuntimeObject"];
+                    "application/json": components["schemas"]["ClusterTrainingRuntimeObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -14289,6 +14469,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description Settings of the controller of an AdmissionCheck. */
             201: {
                 headers: {
@@ -14394,7 +14584,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProvisioningRequestConfigObject"];
+                    "application/json": components["schemas"]["ProvisioningRequestConfigObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -14442,7 +14632,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProvisioningRequestConfigObject"];
+                    "application/json": components["schemas"]["ProvisioningRequestConfigObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -14530,6 +14720,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description A Webhook, which is told by signed notifications when causes open, change and close. */
             201: {
                 headers: {
@@ -14635,7 +14835,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookObject"];
+                    "application/json": components["schemas"]["WebhookObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -14683,7 +14883,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookObject"];
+                    "application/json": components["schemas"]["WebhookObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -14771,6 +14971,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What it would lead to, with `dryRun=Admission` */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
             /** @description An Acknowledgment of a cause, of which nothing is told until it changes; with an end it is a snooze. */
             201: {
                 headers: {
@@ -14876,7 +15086,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AcknowledgmentObject"];
+                    "application/json": components["schemas"]["AcknowledgmentObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -14924,7 +15134,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AcknowledgmentObject"];
+                    "application/json": components["schemas"]["AcknowledgmentObject"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -15254,7 +15464,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ApplyResults"];
+                    "application/json": components["schemas"]["ApplyResults"] | components["schemas"]["SimulationView"];
                 };
             };
             /** @description Some were refused */
@@ -15264,7 +15474,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ApplyResults"];
+                    "application/json": components["schemas"]["ApplyResults"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -15291,7 +15501,7 @@ export interface operations {
                      *     }
                      */
                     "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["ApplyResults"];
+                    "application/json": components["schemas"]["ApplyResults"] | components["schemas"]["SimulationView"];
                 };
             };
             429: components["responses"]["Problem429"];
@@ -16224,7 +16434,12 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        event: string;
+                        data: string;
+                        id?: string;
+                        retry?: number;
+                    };
                 };
             };
             400: components["responses"]["Problem400"];
@@ -18230,7 +18445,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Reverted"];
+                    "application/json": components["schemas"]["Reverted"] | components["schemas"]["SimulationView"];
                 };
             };
             400: components["responses"]["Problem400"];
