@@ -7,8 +7,9 @@ import { Coalescer } from "@/lib/live/coalescer";
 import { LiveConnection } from "@/lib/live/connection";
 import { publishFacts, publishFreshness } from "@/lib/live/live-store";
 import { PresenceWatch, pauseAfter } from "@/lib/live/pace";
+import { refreshTouched } from "@/lib/live/refresh";
+import { TOPICS, topicsOf } from "@/lib/live/topics";
 import { shownMoment } from "@/lib/past";
-import { TOPICS, isTouched, topicsOf } from "@/lib/live/topics";
 
 /** Alerts and charts move with time alone as well, and are too dear to be read after each event. */
 const TIMED_TOPICS = ["alerts", "capacity"];
@@ -20,7 +21,7 @@ export function Live() {
     const refresh = async (topics: ReadonlySet<string>) => {
       const before = readsSent();
       // What is past changes no more.
-      if (shownMoment() === "") await client.invalidateQueries({ predicate: (query) => isTouched(query.queryKey, topics) });
+      if (shownMoment() === "") await refreshTouched(client, topics);
       return readsSent() - before;
     };
     const watch = new PresenceWatch(() => coalescer.reschedule());
