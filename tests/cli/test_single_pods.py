@@ -31,7 +31,7 @@ def test_the_victims_of_a_round_are_named_with_their_pods(
         "preemptor": "team/high", "preemptorPriority": 9, "clusterQueue": "q", "stage": "Committed",
         "considered": 2, "victims": [one, whole],
     }  # fmt: skip
-    preemptions._show_round(found)  # noqa: SLF001 - the table alone, without a server
+    preemptions._show_round(found)  # noqa: SLF001 - the table, without a server
     rows = capsys.readouterr().out.splitlines()
     assert any("team/wide" in row and "3: main 1,4-5 (3 of main stay)" in row for row in rows)
     assert any("team/whole" in row and " all " in row for row in rows)

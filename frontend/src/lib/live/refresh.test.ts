@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 
 import { refreshTouched } from "./refresh";
 
-/** A query on screen whose reads answer when told to, each with its number. */
+/** A query on screen: its reads answer when told to, each with its number. */
 function shown(client: QueryClient, queryKey: string[]) {
   const answers: (() => void)[] = [];
   const observer = new QueryObserver(client, {
