@@ -1,5 +1,6 @@
 """The map of hosts: the pods that fit, the nearest fits of a workload, and the blocking holders."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,6 +66,27 @@ def test_the_largest_gang_is_drawn_over_time(screen: Screen) -> None:
     drawn.get_by_label("Time range").select_option("60")
     expect(drawn.get_by_role("figure", name="hostname: now ")).to_contain_text("pods")
     assert "range=60" in screen.page.url
+
+
+@pytest.mark.nightly
+def test_hosts_are_colored_by_health_and_use(screen: Screen, client: HeadgateClient) -> None:
+    """Line 7: each host has the color of its state or of its use, as the legend says."""
+    page = screen.page
+    client.act(f"/v1/nodes/{HOSTS[1]}/cordon", {"reason": "fans"})
+    screen.open("/topology", "Topology")
+    cell = page.get_by_role("button", name=f"{HOSTS[1]}: ")
+    page.get_by_label("Color by").select_option("Health")
+    legend = page.get_by_role("list", name="Legend")
+    expect(legend.get_by_text("Not ready", exact=True)).to_be_visible()
+    expect(legend.get_by_text("Used outside Headgate")).to_have_count(0)
+    expect(cell.locator("[style*='--hold-solid']")).to_have_count(1)
+    assert screen.violations() == []
+    page.get_by_label("Color by").select_option("Use")
+    expect(legend.get_by_text("33 to 50%")).to_be_visible()
+    held = page.get_by_role("button", name=re.compile("2 of 4 GPU used"))
+    expect(held.locator("[style*='--use-3']")).to_have_count(1)
+    assert screen.violations() == []
+    client.act(f"/v1/nodes/{HOSTS[1]}/uncordon", {"reason": "mended"})
 
 
 def test_a_pending_workload_shows_its_nearest_fit_and_the_holders_there(screen: Screen) -> None:

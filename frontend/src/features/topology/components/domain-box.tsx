@@ -7,14 +7,14 @@ import type { NearFit, TopologyDomain } from "@/lib/api/types";
 import { formatAmount, formatShare, shortResource } from "@/lib/format/amounts";
 
 import { nearWords } from "../model/fits";
-import { type Colouring, fillOf, piecesOf } from "../model/map";
+import { type Colouring, type Colors, fillOf, isOfWorkloads, piecesOf } from "../model/map";
 import styles from "./topology.module.css";
 
 export interface DomainBoxProps {
   domain: TopologyDomain;
   resource: string;
   colouring: Colouring;
-  legend: Map<string, number>;
+  legend: Colors;
   opened: string;
   /** Domains that come nearest to taking the chosen workload, by path. */
   near: Map<string, NearFit>;
@@ -70,7 +70,7 @@ function HostCell({ domain, resource, colouring, legend, opened, near, onHost }:
   const free = formatAmount(resource, domain.free[resource] ?? 0, all);
   const whole = formatAmount(resource, all);
   const label = `${host.name}: ${formatAmount(resource, used, all)} of ${whole} ${shortResource(resource)} used, ${free} free${state}`;
-  const othersShare = fillOf({ ...domain, used: {} }, resource);
+  const othersShare = isOfWorkloads(colouring) ? fillOf({ ...domain, used: {} }, resource) : 0;
   return (
     <button
       ref={cell}
@@ -85,7 +85,7 @@ function HostCell({ domain, resource, colouring, legend, opened, near, onHost }:
       <span className={styles.fill}>
         <span className={styles.others} style={{ height: `${othersShare * 100}%` }} />
         {piecesOf(domain, resource, colouring, legend).map((piece) => (
-          <span key={piece.series} data-series={piece.series} className={styles.piece} style={{ height: `${piece.share * 100}%` }} />
+          <span key={piece.color} className={styles.piece} style={{ height: `${piece.share * 100}%`, background: `var(${piece.color})` }} />
         ))}
       </span>
       {host.cordoned && <Ban aria-hidden="true" />}

@@ -2,12 +2,12 @@
 import type { NearFit, TopologyDomain } from "@/lib/api/types";
 
 import type { Cell, HeatMap } from "../model/heat-map";
-import { type Colouring, fillOf, piecesOf } from "../model/map";
+import { type Colouring, type Colors, fillOf, isOfWorkloads, piecesOf } from "../model/map";
 
 export interface MapLook {
   resource: string;
   colouring: Colouring;
-  legend: Map<string, number>;
+  legend: Colors;
   opened: string;
   near: Map<string, NearFit>;
   /** The index of the cell the keyboard is at. */
@@ -17,7 +17,6 @@ export interface MapLook {
 
 const DIM = 0.25;
 const MARK = 2;
-const SERIES = 8;
 
 /** Draws everything anew; 10,000 cells take some milliseconds. */
 export function drawMap(canvas: HTMLCanvasElement, map: HeatMap, width: number, look: MapLook): void {
@@ -48,13 +47,13 @@ function drawCell(pen: CanvasRenderingContext2D, cell: Cell, size: number, look:
     pen.fillRect(x, bottom - height, size, height);
     bottom -= height;
   };
-  fill(fillOf({ ...domain, used: {} }, look.resource), "--idle-solid");
-  for (const { share, series } of piecesOf(domain, look.resource, look.colouring, look.legend)) fill(share, series === 0 ? "--idle-solid" : `--series-${Math.min(series, SERIES)}`);
+  if (isOfWorkloads(look.colouring)) fill(fillOf({ ...domain, used: {} }, look.resource), "--idle-solid");
+  for (const piece of piecesOf(domain, look.resource, look.colouring, look.legend)) fill(piece.share, piece.color);
   pen.strokeStyle = color("--line-strong");
   pen.lineWidth = 1;
   pen.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
   if (domain.host?.cordoned) lines(pen, cell, size, color("--ink"), false);
-  else if (domain.host && !domain.host.ready) lines(pen, cell, size, color("--bad"), true);
+  else if (domain.host && !domain.host.ready) lines(pen, cell, size, color(look.colouring === "health" ? "--surface" : "--bad"), true);
   if (isNear(domain, look.near)) outline(pen, cell, size, color("--accent"));
 }
 

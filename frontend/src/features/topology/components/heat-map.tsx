@@ -10,7 +10,7 @@ import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useScheme } from "@/lib/hooks/use-scheme";
 
 import { type Label, cellAfter, cellAt, heatMapOf, isSought, matchesOf } from "../model/heat-map";
-import { type Colouring, hostsOf } from "../model/map";
+import { type Colouring, type Colors, hostsOf } from "../model/map";
 import { drawMap } from "./heat-map-drawing";
 import styles from "./heat-map.module.css";
 
@@ -18,7 +18,7 @@ export interface HeatMapViewProps {
   domains: TopologyDomain[];
   resource: string;
   colouring: Colouring;
-  legend: Map<string, number>;
+  legend: Colors;
   opened: string;
   near: Map<string, NearFit>;
   onZoom: (path: string[]) => void;

@@ -1,30 +1,33 @@
 // What the colours and glyphs of the map mean.
 import { Ban, CircleAlert } from "lucide-react";
 
+import type { Colors } from "../model/map";
 import styles from "./topology.module.css";
 
 const SHOWN = 7;
 
-export function Legend({ legend }: { legend: Map<string, number> }) {
+export function Legend({ legend, isOfWorkloads }: { legend: Colors; isOfWorkloads: boolean }) {
   const groups = [...legend];
   return (
     <ul className={styles.legend} aria-label="Legend">
-      {groups.slice(0, SHOWN).map(([group, series]) => (
+      {groups.slice(0, SHOWN).map(([group, color]) => (
         <li key={group}>
-          <span className={styles.swatch} data-series={series} />
+          <span className={styles.swatch} style={{ background: `var(${color})` }} />
           {group}
         </li>
       ))}
       {groups.length > SHOWN && (
         <li>
-          <span className={styles.swatch} data-series={SHOWN + 1} />
+          <span className={styles.swatch} style={{ background: `var(${groups.at(-1)?.[1] ?? ""})` }} />
           {groups.length - SHOWN} more
         </li>
       )}
-      <li>
-        <span className={`${styles.swatch ?? ""} ${styles.others ?? ""}`} />
-        Used outside Headgate
-      </li>
+      {isOfWorkloads && (
+        <li>
+          <span className={`${styles.swatch ?? ""} ${styles.others ?? ""}`} />
+          Used outside Headgate
+        </li>
+      )}
       <li>
         <Ban aria-hidden="true" />
         cordoned

@@ -13,7 +13,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 import { useShownTopology } from "../api/shown";
 import { mapQuery, nearFitsQuery, topologiesQuery } from "../api/topology";
 import { nearByPath, worthTelling } from "../model/fits";
-import { type Colouring, domainAt, firstResource, hostsOf, largestFit, legendOf } from "../model/map";
+import { COLOURINGS, type Colouring, domainAt, firstResource, hostsOf, isOfWorkloads, largestFit, legendOf } from "../model/map";
 import { DomainBox } from "./domain-box";
 import { Fits } from "./fits";
 import fits from "./fits.module.css";
@@ -94,10 +94,7 @@ function Choosers({ names, name, map }: { names: string[]; name: string; map: To
       <SelectField
         label="Color by"
         value={url.get("colour") || "queue"}
-        options={[
-          { value: "queue", words: "ClusterQueue" },
-          { value: "priority", words: "Priority" },
-        ]}
+        options={COLOURINGS}
         onChange={(event) => url.change({ colour: event.target.value }, "replace")}
       />
     </div>
@@ -123,7 +120,7 @@ function Map({ map }: { map: TopologyMap }) {
   const url = useUrl();
   const resource = url.get("resource") || firstResource(map.resources);
   const near = nearByPath(worthTelling(useQuery(nearFitsQuery(map.topology, url.get("near"))).data?.near ?? []));
-  const colouring: Colouring = url.get("colour") === "priority" ? "priority" : "queue";
+  const colouring: Colouring = COLOURINGS.find(({ value }) => value === url.get("colour"))?.value ?? "queue";
   const hosts = hostsOf(map.domains);
   const legend = legendOf(hosts, colouring);
   const zoom = url.get("zoom");
@@ -136,7 +133,7 @@ function Map({ map }: { map: TopologyMap }) {
     <>
       <Panels map={map} resource={resource} unready={unready} />
       <div className={styles.bar}>
-        <Legend legend={legend} />
+        <Legend legend={legend} isOfWorkloads={isOfWorkloads(colouring)} />
         {!isLarge && hosts.length > 0 && (
           <Button aria-pressed={asCells} onClick={() => url.change({ map: asCells ? "" : "cells" }, "replace")}>
             Compact map

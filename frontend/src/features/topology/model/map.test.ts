@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { HostWorkload, TopologyDomain } from "@/lib/api/types";
 
-import { domainAt, fillOf, firstResource, hostsOf, hostWorkloadWords, largestFit, legendOf, piecesOf, resourceWords } from "./map";
+import { domainAt, fillOf, firstResource, hostsOf, hostWorkloadWords, isOfWorkloads, largestFit, legendOf, piecesOf, resourceWords } from "./map";
 
 const GPU = "nvidia.com/gpu";
 
@@ -36,8 +36,8 @@ test("hosts are found below any domain, and domains by their path", () => {
 
 test("groups keep their colours whichever is the largest", () => {
   const colours = [
-    ["a", 1],
-    ["b", 2],
+    ["a", "--series-1"],
+    ["b", "--series-2"],
   ];
   const turned = host("h1", 8, [
     { key: "a/x", pods: 1, clusterQueue: "a", priority: 0 },
@@ -68,15 +68,15 @@ test("a host that takes no pods says so where its free part would be", () => {
 test("beyond the colours there are, the smallest groups share the last one", () => {
   const many = Array.from({ length: 10 }, (_, index) => ({ key: `n/${index}`, pods: index + 1, clusterQueue: `q${index}`, priority: 0 }));
   const legend = legendOf([host("h1", 8, many)], "queue");
-  expect([legend.get("q3"), legend.get("q9")]).toEqual([1, 7]);
-  expect(["q0", "q1", "q2"].map((name) => legend.get(name))).toEqual([8, 8, 8]);
+  expect([legend.get("q3"), legend.get("q9")]).toEqual(["--series-1", "--series-7"]);
+  expect(["q0", "q1", "q2"].map((name) => legend.get(name))).toEqual(["--series-8", "--series-8", "--series-8"]);
 });
 
 test("the used part is split by pods and never exceeds the fill", () => {
   const pieces = piecesOf(FULL, GPU, "queue", legendOf([FULL, HALF], "queue"));
   expect(pieces).toEqual([
-    { share: 0.75, series: 1 },
-    { share: 0.25, series: 2 },
+    { share: 0.75, color: "--series-1" },
+    { share: 0.25, color: "--series-2" },
   ]);
   expect(fillOf(HALF, GPU)).toBe(0.5);
 });
@@ -88,4 +88,14 @@ test("a cordoned host offers nothing, however empty it is", () => {
 test("an accelerator is what people look at first", () => {
   expect(firstResource(["cpu", "memory", GPU])).toBe(GPU);
   expect(firstResource(["memory", "cpu"])).toBe("cpu");
+});
+
+test("a host is colored by its own state or use as a whole", () => {
+  const down = { ...FULL, host: { ...FULL.host, ready: false } } as TopologyDomain;
+  const colors = [FULL, EMPTY, down].map((domain) => piecesOf(domain, GPU, "health", legendOf([], "health")).map(({ color }) => color));
+  expect(colors).toEqual([["--good-solid"], ["--hold-solid"], ["--bad-solid"]]);
+  expect([FULL, HALF].map((domain) => piecesOf(domain, GPU, "use", legendOf([], "use")))).toEqual([[{ share: 1, color: "--use-6" }], [{ share: 1, color: "--use-3" }]]);
+  expect(piecesOf(host("h4", 0, []), GPU, "use", legendOf([], "use"))).toEqual([]);
+  expect([...legendOf([], "use").keys()]).toEqual(["0 to 17%", "17 to 33%", "33 to 50%", "50 to 67%", "67 to 83%", "83 to 100%"]);
+  expect([isOfWorkloads("queue"), isOfWorkloads("use")]).toEqual([true, false]);
 });

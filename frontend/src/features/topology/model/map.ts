@@ -2,15 +2,30 @@
 import type { HostWorkload, TopologyDomain } from "@/lib/api/types";
 import { formatAmount, shareOf } from "@/lib/format/amounts";
 
-export type Colouring = "queue" | "priority";
+/** What the color of a host says: of its workloads their ClusterQueue or priority, or of itself its state or use. */
+export type Colouring = "queue" | "priority" | "health" | "use";
+export const COLOURINGS: readonly { value: Colouring; words: string }[] = [
+  { value: "queue", words: "ClusterQueue" },
+  { value: "priority", words: "Priority" },
+  { value: "health", words: "Health" },
+  { value: "use", words: "Use" },
+];
 
 /** Number of colours before they repeat in one grey. */
 const SERIES = 8;
 
 export interface Piece {
   share: number;
-  series: number;
+  /** The name of a color token. */
+  color: string;
 }
+
+/** Names of color tokens by what they stand for, in the order of the legend. */
+export type Colors = Map<string, string>;
+
+const UNKNOWN = "--idle-solid";
+const HEALTH = { Ready: "--good-solid", Cordoned: "--hold-solid", "Not ready": "--bad-solid" } as const;
+const USE_STEPS = 6;
 
 /** Every host below these domains. */
 export function hostsOf(domains: TopologyDomain[]): TopologyDomain[] {
@@ -46,7 +61,9 @@ export function groupOf(workload: HostWorkload, colouring: Colouring): string {
  * The groups on the map in order of name, each with its colour, so that none changes colour as work comes and goes.
  * Where there are more than colours, the largest have their own and the last one stands for all the rest.
  */
-export function legendOf(hosts: TopologyDomain[], colouring: Colouring): Map<string, number> {
+export function legendOf(hosts: TopologyDomain[], colouring: Colouring): Colors {
+  if (colouring === "health") return new Map(Object.entries(HEALTH));
+  if (colouring === "use") return new Map(Array.from({ length: USE_STEPS }, (_, step) => [`${percentAt(step)} to ${percentAt(step + 1)}%`, `--use-${step + 1}`]));
   const pods = new Map<string, number>();
   for (const { host } of hosts) {
     for (const workload of host?.workloads ?? []) {
@@ -57,7 +74,17 @@ export function legendOf(hosts: TopologyDomain[], colouring: Colouring): Map<str
   const bySize = [...pods].sort((left, right) => right[1] - left[1] || byName(left[0], right[0])).map(([group]) => group);
   const own = bySize.length > SERIES ? bySize.slice(0, SERIES - 1) : bySize;
   const named = [...own].sort(byName).concat(bySize.slice(own.length));
-  return new Map(named.map((group, index) => [group, Math.min(index + 1, SERIES)]));
+  return new Map(named.map((group, index) => [group, `--series-${Math.min(index + 1, SERIES)}`]));
+}
+
+function percentAt(step: number): number {
+  return Math.round((step * 100) / USE_STEPS);
+}
+
+/** Whether a host takes pods, and why not. */
+export function healthOf({ ready, cordoned }: { ready: boolean; cordoned: boolean }): keyof typeof HEALTH {
+  if (!ready) return "Not ready";
+  return cordoned ? "Cordoned" : "Ready";
 }
 
 function byName(left: string, right: string): number {
@@ -79,18 +106,29 @@ export function resourceWords(domain: TopologyDomain, resource: string): string 
   return closed ? `${used} of ${whole}; nothing free while it is ${closed}` : `${used}, ${of(domain.free[resource])} free of ${whole}`;
 }
 
-/** The used part of a host, split between groups by their pods. */
-export function piecesOf(domain: TopologyDomain, resource: string, colouring: Colouring, legend: Map<string, number>): Piece[] {
+/** Whether colors are of workloads and so fill a host as far as it is used. */
+export function isOfWorkloads(colouring: Colouring): boolean {
+  return colouring === "queue" || colouring === "priority";
+}
+
+/** The colored parts of a host, from the bottom: of workloads by their pods, else all of it in one color. */
+export function piecesOf(domain: TopologyDomain, resource: string, colouring: Colouring, legend: Colors): Piece[] {
+  if (colouring === "health") return domain.host ? [{ share: 1, color: HEALTH[healthOf(domain.host)] }] : [];
+  if (colouring === "use") {
+    const step = Math.ceil(fillOf(domain, resource) * USE_STEPS);
+    return step === 0 ? [] : [{ share: 1, color: `--use-${step}` }];
+  }
   const workloads = domain.host?.workloads ?? [];
   const pods = workloads.reduce((sum, workload) => sum + workload.pods, 0);
   const used = shareOf(domain.used[resource] ?? 0, domain.allocatable[resource] ?? 0);
-  if (pods === 0) return used > 0 ? [{ share: used, series: 0 }] : [];
-  const bySeries = new Map<number, number>();
+  if (pods === 0) return used > 0 ? [{ share: used, color: UNKNOWN }] : [];
+  const byColor = new Map<string, number>();
   for (const workload of workloads) {
-    const series = legend.get(groupOf(workload, colouring)) ?? 0;
-    bySeries.set(series, (bySeries.get(series) ?? 0) + workload.pods);
+    const color = legend.get(groupOf(workload, colouring)) ?? UNKNOWN;
+    byColor.set(color, (byColor.get(color) ?? 0) + workload.pods);
   }
-  return [...bySeries].sort(([left], [right]) => left - right).map(([series, count]) => ({ share: (used * count) / pods, series }));
+  const inOrder = [UNKNOWN, ...legend.values()];
+  return [...byColor].sort(([left], [right]) => inOrder.indexOf(left) - inOrder.indexOf(right)).map(([color, count]) => ({ share: (used * count) / pods, color }));
 }
 
 /** The most of one resource that is free on a single host. */
