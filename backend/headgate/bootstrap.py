@@ -229,13 +229,16 @@ class Platform:
     def build_snapshot(self) -> int:
         """Folds the log and keeps a snapshot of this version, unless there is one near its end.
 
-        Returns the position of the one that is there. Raises `GapInLog` where the log lacks its
-        beginning and no snapshot that this version reads stands in for it.
+        Returns the position of the one that is there, 0 for an empty log. Raises `GapInLog` where
+        the log lacks its beginning and no snapshot that this version reads stands in for it.
         """
+        head = self.event_log.head()
         current = STATE_VERSIONS.readable[:1]
-        found = self.state_cache.newest(CACHE_NAME, current, at_most=self.event_log.head())
-        if found is not None and self.event_log.head() - found.position < SnapshotRule().events:
+        found = self.state_cache.newest(CACHE_NAME, current, at_most=head)
+        if found is not None and head - found.position < SnapshotRule().events:
             return found.position
+        if head == 0:
+            return 0
         live = self.live_state()
         snapshot = Snapshot(live.cluster_state, live.point)
         SnapshotStore(self.state_cache, self.event_log).put(snapshot)

@@ -1,6 +1,7 @@
 """The benches of scale run at all, on the workloads that an installation would have."""
 
 from collections.abc import Iterator
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
@@ -11,8 +12,9 @@ from headgate.domain.workloads.state import phase_of
 from headgate.event_log.codec import encode
 from headgate.settings import Settings
 from tests.bench.memory import folded
-from tests.bench.population import Population
+from tests.bench.population import Population, filled_database
 from tests.bench.scale import Sizes, Target, measure, summary
+from tests.bench.start import Upgrade, first_decision, settle
 from tests.bench.storage import storage_each
 from tests.builders.mixes import MIXES, TEMPLATES, Mix, a_submission_of
 
@@ -80,6 +82,20 @@ def test_the_last_line_counts_the_targets_that_are_met() -> None:
 def test_the_bench_of_scale_prints_a_line_for_each_target() -> None:
     targets = list(measure(Sizes(pending=240, finished=40, batch=20, read_seconds=0.1)))
     assert len({target.name for target in targets}) == len(targets) == 16
+
+
+@pytest.mark.nightly
+def test_a_release_goes_on_from_the_snapshot_of_the_one_before() -> None:
+    """Releases are copies of the packages; one with another comment folds the same state."""
+    with filled_database() as (_, platform, population):
+        population.add_pending("training", 40)
+        position = settle(platform)
+        begun = {
+            upgrade: first_decision(platform, population, upgrade).snapshot
+            for upgrade in get_args(Upgrade)
+        }
+
+    assert begun == {"none": position, "comment": position, "column": position, "unreadable": 0}
 
 
 def _without_name(event: WorkloadSubmitted) -> WorkloadSubmitted:

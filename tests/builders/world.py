@@ -46,6 +46,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import Workload
+from headgate.event_log.chain import LogPoint
 
 ORIGIN = EventMetadata(actor="user:test")
 LEVELS = ("block", "rack", HOSTNAME_LABEL)
@@ -320,6 +321,19 @@ class World:
             for key, found in self.cluster_state.workloads.items()
             if found.admission is not None and found.finished_at is None
         )
+
+
+class HistoryLog:
+    """What a store of snapshots asks of a log, answered from a history."""
+
+    def __init__(self, history: Sequence[RecordedEvent]) -> None:
+        self._history = history
+
+    def point_at(self, position: int) -> LogPoint | None:
+        return LogPoint(log_id="a history", position=position, chain=b"")
+
+    def read_stream(self, stream: str) -> list[RecordedEvent]:
+        return [recorded for recorded in self._history if recorded.stream == stream]
 
 
 def names(facts: Iterable[StreamEvent]) -> list[str]:

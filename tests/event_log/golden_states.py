@@ -8,17 +8,21 @@ all logs with a snapshot of each.
 """
 
 import lzma
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
+from headgate.adapters.memory.stores import MemoryStateCache
+from headgate.application.ports import EventLog
+from headgate.application.snapshot_store import CachedFold, NewFold, Snapshot, SnapshotStore
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.event_log.codec import decode, encode
 from headgate.event_log.folds import STATE_VERSIONS, fold_digest
-from tests.builders.world import World
+from tests.builders.world import HistoryLog, World
 from tests.event_log import golden_files
 from tests.event_log.golden_histories import HISTORIES
 from tests.event_log.stored_logs import recorded_events, stored_logs
@@ -30,6 +34,8 @@ FIRST_EVENTS = ("submitted", "created", "committed", "recorded")
 """What is first in a stream: version 1 of it stands before the event of a golden file."""
 FIRST_AT = 1_800_000_000_000_000
 SECOND = 1_000_000
+KEPT_LOG = "a_scaled_down_job_with_indices_that_come_again"
+"""The golden log of which a snapshot is kept as a store writes it."""
 
 StoredRow = tuple[str, int, str, int, str, int, str]
 """Stream, version, stored name, schema version, body, time and actor of an event."""
@@ -106,6 +112,47 @@ def stored_snapshots(version: int) -> dict[str, tuple[bytes, bytes]]:
     return msgspec.msgpack.decode(packed, type=dict[str, tuple[bytes, bytes]])
 
 
+class StoredCache(msgspec.Struct, frozen=True):
+    """A state cache with one snapshot of a golden log, as a store keeps it in a state version."""
+
+    log: str
+    fold: CachedFold
+    parts: dict[str, bytes]
+
+
+def cache_path(version: int) -> Path:
+    """Where the state cache of a state version lies."""
+    return DIRECTORY / f"state_cache_v{version}.msgpack"
+
+
+def stored_cache(version: int) -> StoredCache:
+    """The state cache that a state version wrote."""
+    return msgspec.msgpack.decode(cache_path(version).read_bytes(), type=StoredCache)
+
+
+def _cache() -> StoredCache:
+    events, cache = golden_logs()[KEPT_LOG], RecordingCache()
+    store = SnapshotStore(cache, cast("EventLog", HistoryLog(events)))
+    state, point = folded_log(events), HistoryLog(events).point_at(len(events))
+    assert point is not None
+    store.put(Snapshot(state, point))
+    ((_, version), fold), *_ = cache.given.items()
+    parts = {name: body for name, body in fold.parts.items() if body is not None}
+    return StoredCache(KEPT_LOG, CachedFold(fold.position, version, fold.body), parts)
+
+
+class RecordingCache(MemoryStateCache):
+    """Remembers what it was given, by name and version."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: dict[tuple[str, str], NewFold] = {}
+
+    def put(self, name: str, versions: Sequence[str], fold: NewFold) -> bool:
+        self.given[name, versions[0]] = fold
+        return super().put(name, versions, fold)
+
+
 def write_missing() -> None:
     """Record what is new; raises where the fold has changed and the state version has not."""
     _keep_new_histories()
@@ -117,6 +164,8 @@ def write_missing() -> None:
     FINGERPRINTS.write_bytes(msgspec.json.format(msgspec.json.encode(now), indent=1) + b"\n")
     if not snapshot_path(now.state_version).exists():
         snapshot_path(now.state_version).write_bytes(lzma.compress(_snapshots()))
+    if not cache_path(now.state_version).exists():
+        cache_path(now.state_version).write_bytes(msgspec.msgpack.encode(_cache()))
 
 
 def _snapshots() -> bytes:

@@ -11,19 +11,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
 import headgate.domain.recorded_event as recorded_event_module
+from headgate.adapters.memory.stores import MemoryStateCache
+from headgate.application.ports import EventLog
+from headgate.application.snapshot_store import CACHE_NAME, NewFold, SnapshotStore
 from headgate.domain import workloads
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.workloads import evolve as evolve_module
 from headgate.domain.workloads.state import Workload
 from headgate.event_log.codec import EVENT_CLASSES
 from headgate.event_log.folds import STATE_VERSIONS, StateStep, StateVersions, fold_digest
+from tests.builders.world import HistoryLog
 from tests.event_log.golden_states import (
     Fingerprints,
     changed,
@@ -33,6 +37,7 @@ from tests.event_log.golden_states import (
     recorded_fingerprints,
     remedy,
     snapshot_path,
+    stored_cache,
     stored_snapshots,
 )
 
@@ -89,6 +94,19 @@ def test_a_snapshot_of_every_readable_version_is_what_its_log_folds_to_now(versi
 
 def test_a_snapshot_of_the_present_state_version_is_kept() -> None:
     assert snapshot_path(STATE_VERSIONS.current).exists()
+
+
+@pytest.mark.parametrize("version", [each for each in STATE_VERSIONS.readable if each != "1"])
+def test_what_a_store_kept_in_every_readable_version_is_read(version: str) -> None:
+    """Bodies, parts and their names are as that version wrote them; of version 1 none are kept."""
+    stored = stored_cache(int(version))
+    events, cache = golden_logs()[stored.log], MemoryStateCache()
+    cache.put(CACHE_NAME, (version,), NewFold(stored.fold.position, stored.fold.body, stored.parts))
+
+    found = SnapshotStore(cache, cast("EventLog", HistoryLog(events))).newest(at_most=len(events))
+
+    assert found is not None
+    assert fold_digest(found.cluster_state) == recorded_fingerprints().digests[stored.log]
 
 
 def test_golden_logs_have_every_event() -> None:

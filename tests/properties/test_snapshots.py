@@ -11,28 +11,13 @@ from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.ports import EventLog
 from headgate.application.snapshot_store import Snapshot, SnapshotOptions, SnapshotStore
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import RecordedEvent
-from headgate.event_log.chain import LogPoint
 from headgate.event_log.folds import fold_digest
-from tests.builders.world import World
+from tests.builders.world import HistoryLog
 from tests.hypothesis_profiles import examples
 from tests.properties.state_digest import state_digest_text
 from tests.properties.test_histories import Histories
 
 EVERYTHING = 1_000_000
-
-
-class HistoryLog:
-    """What a store of snapshots asks of the log, answered from the history of a world."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def point_at(self, position: int) -> LogPoint | None:
-        return LogPoint(log_id="a history", position=position, chain=b"")
-
-    def read_stream(self, stream: str) -> list[RecordedEvent]:
-        return [recorded for recorded in self._world.history if recorded.stream == stream]
 
 
 class KeptHistories(Histories):
@@ -47,7 +32,7 @@ class KeptHistories(Histories):
     def install(self) -> None:
         super().install()
         self.cache = MemoryStateCache()
-        self.log = cast("EventLog", HistoryLog(self.world))
+        self.log = cast("EventLog", HistoryLog(self.world.history))
         self.keeper = SnapshotStore(self.cache, self.log)
         self.kept: list[int] = []
 

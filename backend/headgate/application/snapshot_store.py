@@ -90,7 +90,8 @@ WorkloadChunk = dict[str, Workload]
 class _Kept(msgspec.Struct, kw_only=True):
     """A fold: all but its workloads, and by workload, in order, which part it is in.
 
-    All of it, the parts included, is of the state version under which it is cached.
+    All of it, the parts included, is of the state version under which it is cached. Its own shape
+    has no steps: a later one must read what each readable version wrote.
     """
 
     log_id: str

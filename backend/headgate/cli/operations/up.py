@@ -147,4 +147,5 @@ def build(settings: Settings) -> None:
         ) from gap
     finally:
         platform.close()
-    say(f"A snapshot at position {position} is ready.")
+    if position:
+        say(f"A snapshot at position {position} is ready.")
