@@ -17,6 +17,7 @@ from headgate.application.maintenance import (
     COMPARED_SLICE_SECONDS,
     SnapshotComparison,
 )
+from headgate.application.ports import Unavailable
 from headgate.application.queries.attention import needing_attention
 from headgate.application.snapshot_store import (
     CACHE_NAME,
@@ -169,6 +170,26 @@ def test_a_discarded_snapshot_is_a_critical_alert_for_a_day(log: Adapters) -> No
     assert (alert.kind, alert.severity) == ("SnapshotDiscarded", "critical")
     later = needing_attention(state, log.log.now() + DAY, None)
     assert SNAPSHOT_STREAM not in {each.stream for each in later}
+
+
+def test_while_nothing_can_be_written_a_wrong_snapshot_is_not_read_and_stays(
+    log: Adapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    position = keep(log, change_a_workload)
+    before = folded(log.log).dump()
+
+    def refuse(units: object) -> object:
+        raise Unavailable("the disk is full")
+
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(log.log, "append", refuse)
+        live = LiveState(log.log, log.state_cache, time.monotonic)
+        assert live.cluster_state.dump() == before
+    assert log.state_cache.newest(CACHE_NAME, STATE_VERSIONS.readable) is not None
+
+    again = LiveState(log.log, log.state_cache, time.monotonic)
+    assert again.cluster_state.position == log.log.head()
+    assert [event.snapshot for event in discarded(log)] == [position]
 
 
 def test_several_processes_record_one_difference_once(log: Adapters) -> None:

@@ -9,6 +9,7 @@ import hashlib
 import zlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -17,7 +18,7 @@ import structlog
 
 from headgate.application.commands.append_unit import rows_of
 from headgate.application.failures import GapInLog
-from headgate.application.ports import AppendUnit, EventLog, NewEvent
+from headgate.application.ports import AppendUnit, EventLog, NewEvent, Unavailable
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import (
     SNAPSHOT_STREAM,
@@ -196,9 +197,11 @@ class SnapshotStore:
         """
         LOG.error("snapshot differs from the log", position=position, stream=stream)
         event = SnapshotDiscarded(snapshot=position, stream=stream, observer=self._observer)
-        record_discarded(self._event_log, event)
-        self._event_log.read(0, limit=1)
-        self._cache.forget(CACHE_NAME)
+        # While nothing can be written they stay, are not read now, and are found again later.
+        with suppress(Unavailable):
+            record_discarded(self._event_log, event)
+            self._event_log.read(0, limit=1)
+            self._cache.forget(CACHE_NAME)
         self._forget_parts()
 
     def _read(self, found: CachedFold) -> Snapshot | None:
