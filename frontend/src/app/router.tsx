@@ -35,9 +35,7 @@ const root = createRootRoute({
   component: Frame,
   notFoundComponent: () => (
     <Page title="Page not found">
-      <p>
-        Go to the <RouterLink to="/">overview</RouterLink>.
-      </p>
+      <RouterLink to="/">Go to the overview</RouterLink>
     </Page>
   ),
   errorComponent: ({ error, reset }) => <Failed error={error} onRetry={reset} />,
