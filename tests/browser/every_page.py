@@ -38,6 +38,7 @@ def every_page(client: HeadgateClient) -> dict[str, tuple[str, str]]:
             "Configuration",
         )
     for node in _first(client, "/v1/nodes"):
+        found["node"] = (f"/nodes/{node['metadata']['name']}", node["metadata"]["name"])
         found["topology-host"] = (f"/topology?host={node['metadata']['name']}", "Topology")
     for one in _first(client, "/v1/preemptions"):
         found["round"] = (f"/preemptions/{one['id']}", "")

@@ -182,7 +182,13 @@ def test_executors_and_what_follows_where_one_is_lost(
     expect(page.get_by_text("Its pods keep their hosts")).to_be_visible()
     assert screen.violations() == []
     page.get_by_role("link", name="host-1").click()
-    expect(page.get_by_role("complementary", name="Host host-1")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="host-1")).to_be_visible()
+    offered = page.get_by_role("group", name="Resources").get_by_role("row")
+    expect(offered.filter(has_text="GPU")).to_contain_text("4")
+    assert screen.violations() == []
+    page.get_by_role("link", name="Show on the map").click()
+    panel = page.get_by_role("complementary", name="Host host-1")
+    expect(panel.get_by_role("link", name="Open node")).to_be_visible()
     client.remove("/v1/executors/rack")
     for host in HOSTS:
         beat(client, host, ready=True)

@@ -17,6 +17,7 @@ const CyclesPage = lazyRouteComponent(() => import("@/features/cycles/components
 const EventsPage = lazyRouteComponent(() => import("@/features/events/components/events-page"), "EventsPage");
 const ExecutorPage = lazyRouteComponent(() => import("@/features/executors/components/executor-page"), "ExecutorPage");
 const ExecutorsPage = lazyRouteComponent(() => import("@/features/executors/components/executors-page"), "ExecutorsPage");
+const NodePage = lazyRouteComponent(() => import("@/features/executors/components/node-page"), "NodePage");
 const HistoryPage = lazyRouteComponent(() => import("@/features/history/components/history-page"), "HistoryPage");
 const NeedsAttentionPage = lazyRouteComponent(() => import("@/features/needs-attention/components/needs-attention-page"), "NeedsAttentionPage");
 const LabPage = lazyRouteComponent(() => import("@/features/backtests/components/lab-page"), "LabPage");
@@ -111,9 +112,18 @@ const executor = createRoute({
     return <ExecutorPage key={name} name={name} />;
   },
 });
+const node = createRoute({
+  getParentRoute: () => root,
+  path: "/nodes/$name",
+  loader: () => NodePage.preload?.(),
+  component: function NodeRoute() {
+    const { name } = node.useParams();
+    return <NodePage key={name} name={name} />;
+  },
+});
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, topology, preemptions, round, events, whatIf, lab, backtests, backtest, configuration, history, cycles, cycle, executors, executor]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, topology, preemptions, round, events, whatIf, lab, backtests, backtest, configuration, history, cycles, cycle, executors, executor, node]),
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,

@@ -26,6 +26,14 @@ export function executorQuery(name: string) {
   });
 }
 
+/** One node. */
+export function nodeQuery(name: string) {
+  return queryOptions({
+    queryKey: ["objects", "node", name],
+    queryFn: ({ signal }): Promise<Node> => contentOf(api.GET("/v1/nodes/{name}", { params: { path: { name } }, signal })),
+  });
+}
+
 /** The nodes that an executor serves. */
 export function nodesQuery(executor: Executor | undefined) {
   const labelSelector = selectorText(executor?.spec.nodeSelector ?? {});

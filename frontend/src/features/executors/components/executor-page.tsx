@@ -106,7 +106,7 @@ function Nodes({ items }: { items: Node[] }) {
       {items.map((node) => (
         <tr key={node.metadata.name}>
           <th scope="row">
-            <RouterLink to={`/topology?${new URLSearchParams({ host: node.metadata.name })}`}>{node.metadata.name}</RouterLink>
+            <RouterLink to={`/nodes/${encodeURIComponent(node.metadata.name)}`}>{node.metadata.name}</RouterLink>
           </th>
           <td>
             <StateBadge {...nodeStateOf(node)} />

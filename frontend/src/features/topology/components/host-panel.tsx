@@ -33,6 +33,7 @@ export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose
         <HostState host={host} />
         <span className={styles.soft}>{domain.path.join(" / ")}</span>
         <RouterLink to={`/events?stream=${encodeURIComponent(`node/${host.name}`)}`}>Events of this host</RouterLink>
+        <RouterLink to={`/nodes/${encodeURIComponent(host.name)}`}>Open node</RouterLink>
       </div>
       {host.cordoned && <WhoClosedIt name={host.name} />}
       <HostActions host={host} />
