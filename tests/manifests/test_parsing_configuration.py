@@ -385,6 +385,20 @@ def test_what_the_server_keeps_is_passed_over() -> None:
     assert (found.uid, found.resource_version) == ("u", "7")
 
 
+def test_what_the_server_sets_is_well_formed_where_it_is_given() -> None:
+    metadata = {
+        "name": "all",
+        "creationTimestamp": "yesterday",
+        "deletionTimestamp": 5,
+        "generation": "3",
+    }
+    assert list(refused(a_manifest("Cohort", metadata=metadata, spec={}))) == [
+        "/metadata/creationTimestamp",
+        "/metadata/deletionTimestamp",
+        "/metadata/generation",
+    ]
+
+
 def test_a_name_or_the_beginning_of_one_is_needed() -> None:
     assert list(refused(a_manifest("Cohort", metadata={"name": ""}))) == ["/metadata/name"]
     found = read(a_manifest("Cohort", metadata={"name": "", "generateName": "c-"}))

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from headgate.adapters.manifests.fields import Fields, rfc3339
+from headgate.adapters.manifests.fields import Fields, read_instant, rfc3339
 from headgate.application.queries.views import Schema, Timestamp
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.values.instants import Instant
@@ -136,9 +136,15 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_metadata(root: Fields, kind: ManifestKind, namespace: str) -> Metadata:
-    """The metadata; `namespace` is the one for objects that name none."""
+    """The metadata; `namespace` is the one for objects that name none.
+
+    What only the server sets has no effect, and must be well-formed, as Kubernetes has it.
+    """
     root.ignore("apiVersion", "kind", "status")
     fields = root.child_or_empty("metadata")
+    for name in ("creationTimestamp", "deletionTimestamp"):
+        read_instant(fields, name)
+    fields.optional_integer("generation")
     fields.ignore(*READ_BY_SERVER_ONLY)
     named = fields.text("namespace")
     if named and not kind.namespaced:
