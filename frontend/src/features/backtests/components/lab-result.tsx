@@ -45,7 +45,7 @@ export function LabResult({ run, changes, resource }: LabResultProps) {
         <Progress job={job} isStarting={isStarting} />
         {changes.length === 0 && (
           <Empty title="No quota is changed">
-            <p>Move a slider. The past is replayed with the new quota, and nothing is applied.</p>
+            <p>Change a quota. The past is replayed with it, and nothing is applied.</p>
           </Empty>
         )}
         {error !== null && error !== undefined && <Failed error={error} />}

@@ -62,6 +62,6 @@ test("limits are told where there are any", () => {
 test("a fair share is told while something is borrowed", () => {
   const node: QueueNode = { kind: "ClusterQueue", name: "a", children: [], lines: [] };
   expect(fairShareWords(node)).toBeUndefined();
-  expect(fairShareWords({ ...node, weightedShare: 125 })).toBe("fair share 12.5 %");
+  expect(fairShareWords({ ...node, weightedShare: 125 })).toBe("fair share 12.5%");
   expect(fairShareWords({ ...node, weightedShare: Number("9223372036854775807") })).toBe("fair-sharing weight 0 (always last)");
 });

@@ -54,7 +54,7 @@ export function fairShareWords(node: QueueNode): string | undefined {
   const share = node.weightedShare ?? 0;
   if (share <= 0) return undefined;
   if (share >= BEYOND_ANY_SHARE) return "fair-sharing weight 0 (always last)";
-  return `fair share ${(share / 10).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
+  return `fair share ${(share / 10).toLocaleString("en", { maximumFractionDigits: 1 })}%`;
 }
 
 function named(

@@ -28,7 +28,7 @@ test("every level has a line through all instants, against the most that ever fi
 
 test("an instant is told with what lay together and what was scattered", () => {
   const measurements = linesOf(POINTS)[0]?.measurements ?? [];
-  expect(measurements.map(measurementWords)).toEqual(["no hosts", "Largest gang 4 of 8 pods · 50 % fragmented", "Largest gang 3 of 4 pods · 25 % fragmented"]);
+  expect(measurements.map(measurementWords)).toEqual(["no hosts", "Largest gang 4 of 8 pods · 50% fragmented", "Largest gang 3 of 4 pods · 25% fragmented"]);
   expect(worstOf(measurements)?.at).toBe("2026-09-24T13:00:00Z");
   expect(worstOf([])).toBeUndefined();
 });

@@ -55,7 +55,7 @@ export function linesOf(points: FragmentationPoint[]): LevelLine[] {
 export function measurementWords({ fit }: Measurement): string {
   if (fit === undefined) return "no hosts";
   if (fit.together === 0) return "nothing fits";
-  return `Largest gang ${fit.largest} of ${fit.together} pods · ${Math.round(fit.fragmentation / 10)} % fragmented`;
+  return `Largest gang ${fit.largest} of ${fit.together} pods · ${Math.round(fit.fragmentation / 10)}% fragmented`;
 }
 
 /** The sample with the highest fragmentation. */
