@@ -47,8 +47,7 @@ def test_places_are_reported_in_queue_and_cohort(admin: Api, schedule: Callable[
     for name, queue, priority in (("a", "main", 1), ("b", "side", 2), ("c", "main", 0)):
         made = admin.post(f"{HERE}/workloads", workload(name, queue=queue, priority=priority))
         assert made.status_code == 201, made.text
-    schedule()
-    listed = admin.get("/v1/clusterqueues/main/pendingworkloads").json()
+    listed = admin.caught_up("/v1/clusterqueues/main/pendingworkloads", schedule()).json()
     assert listed["kind"] == "PendingWorkloadsSummary"
     line = listed["items"]
     assert [

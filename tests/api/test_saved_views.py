@@ -48,3 +48,11 @@ def test_a_user_keeps_a_limited_number_of_views(ana: Api) -> None:
     assert "At most 100 views" in refused.text
     assert ana.put("/v1/views/v0", {"query": QUERY}).status_code == 200
     assert ana.put("/v1/views/long", {"query": "x" * 2_001}).status_code == 422
+
+
+@pytest.mark.parametrize("other", [0, "true", None])
+def test_a_value_of_another_type_is_refused_with_its_field(ana: Api, other: object) -> None:
+    refused = ana.put("/v1/views/odd", {"query": "", "isShared": other})
+
+    assert refused.status_code == 422
+    assert "isShared" in refused.text

@@ -69,7 +69,7 @@ def _decoded(body: bytes, shape: Any) -> Any:  # noqa: ANN401 - any type
 
 @cache
 def _decoder(shape: Any) -> msgspec.json.Decoder[Any]:  # noqa: ANN401 - any type
-    return msgspec.json.Decoder(shape, strict=False)
+    return msgspec.json.Decoder(shape)
 
 
 def _validation_failure(failure: msgspec.ValidationError) -> ValidationException:
