@@ -19,6 +19,9 @@ The parts together simulate 10,000 days, most of them short. A day takes about 3
 time, a short one 0.4 s, 1,000 cohorts 2 s, a day of what-if 5 s and a day of explanations 8
 minutes: together about 16 minutes of 2 cores.
 """
+CELLS_PART: Final = 2
+CELLS: Final = 600
+"""The part that simulates days of several cells, and how many: about two minutes of one core."""
 OF_A_DAY: Final = ("--workloads", "10000", "--positions", "500")
 SHORT: Final = ("--steps", "60")
 LONG: Final = ("pytest.mark.nightly", "from tests.hypothesis_profiles import")
@@ -94,6 +97,9 @@ def jobs_of(part: int) -> list[Job]:
     ]
     if files := long_files_of(part):
         jobs.insert(0, Job("long tests", _python(*pytest, *_named(files)), seeds))
+    if part == CELLS_PART:
+        cells = _python("-m", "tests.simulation.cells", "--seeds", f"0-{CELLS - 1}")
+        jobs.append(Job("cells", cells, range(CELLS)))
     if part == CONTRACT_PART:
         seeds = range(part, part + 1)
         contract = _python("-m", "tests.fuzz.contract", "--seed", str(part))

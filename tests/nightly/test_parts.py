@@ -57,6 +57,7 @@ def test_no_seed_of_a_job_is_in_two_parts() -> None:
         "chaos.slurm",
         "chaos.failover",
         "chaos.outages",
+        "cells",
     }
     assert set(seeds) == engines | {"properties", "long tests"}
     assert all(len(found) == len(set(found)) for found in seeds.values())
