@@ -155,18 +155,25 @@ def observed_run(directory: Path, state: RunState) -> Run:
 
 
 @pytest.mark.parametrize(
-    ("errors", "reason"),
+    ("errors", "state", "reason"),
     [
-        ("srun: error: Unable to confirm allocation for job 6: Job is pending", "NodeLost"),
-        ("srun: error: Unable to contact slurm controller (connect failure)", "NodeLost"),
-        ("python: not found", "StartFailed"),
+        ("srun: error: Unable to confirm allocation for job 6: pending", "FAILED", "NodeLost"),
+        ("srun: error: Unable to contact slurm controller (connect failure)", "FAILED", "NodeLost"),
+        ("srun: error: host-3: task 2: Killed", "FAILED", "NodeLost"),
+        ("srun: error: host-3: tasks 0,2-3: Killed", "COMPLETED", "NodeLost"),
+        ("", "COMPLETED", "NodeLost"),
+        ("", "FAILED", "StartFailed"),
+        ("python: not found", "FAILED", "StartFailed"),
+        ("python: not found", "COMPLETED", "StartFailed"),
     ],
 )
-def test_a_job_of_which_no_rank_began_tells_why(tmp_path: Path, errors: str, reason: str) -> None:
+def test_a_job_of_which_no_rank_began_tells_why(
+    tmp_path: Path, errors: str, state: str, reason: str
+) -> None:
     """Daemons that were killed lose a launch; anything else is an error of the installation."""
     (tmp_path / ERRORS).write_text(errors)
     run = observed_run(tmp_path, "Starting")
-    end_silent(run, QueuedJob(directory=tmp_path, plan=JOB_OF_ONE), "FAILED")
+    end_silent(run, QueuedJob(directory=tmp_path, plan=JOB_OF_ONE), state)
     assert run.observed.end is not None
     assert run.observed.end.reason == reason
     assert errors in run.observed.end.message

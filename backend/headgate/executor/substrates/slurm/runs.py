@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -40,8 +41,11 @@ REASONS: Mapping[str, FinishReason] = {
 
 NOT_LAUNCHED = "not launched"
 """In place of the state of a job that a killed daemon did not launch; its pods are lost."""
-LOST_LAUNCH = "Unable to confirm allocation"
-"""What `srun` says where a killed controller has forgotten the start of its job."""
+LOST_LAUNCH = re.compile(
+    rf"Unable to confirm allocation|tasks? [-,\d]+: Killed|{AWAY.pattern}", re.IGNORECASE
+)
+"""What `srun` says where a daemon was killed: a controller that has forgotten the start of its job,
+one that is away, or that of a node, with which ranks end that have not begun."""
 LOST_STATES = frozenset({"", "COMPLETED", "NODE_FAIL", "BOOT_FAIL", "REVOKED"})
 """States in which ranks without an end may live on; the first is that of a job without a trace.
 
@@ -174,7 +178,9 @@ def end_silent(run: Run, job: QueuedJob, state: str) -> None:
     text = f"{text} as {state}" if state else f"{text}, which has no trace of it"
     errors = errors_of(job.directory)
     if stop is None and state in {"FAILED", "COMPLETED"} and not began:
-        reason = "NodeLost" if LOST_LAUNCH in errors or AWAY.search(errors) else "StartFailed"
+        # Ranks that have neither begun nor complained were never there.
+        is_lost = LOST_LAUNCH.search(errors) or (state == "COMPLETED" and not errors)
+        reason = "NodeLost" if is_lost else "StartFailed"
     end_run(run, reason, f"{text}{errors}")
 
 
