@@ -48,6 +48,8 @@ def test_a_user_keeps_a_limited_number_of_views(ana: Api) -> None:
     assert "At most 100 views" in refused.text
     assert ana.put("/v1/views/v0", {"query": QUERY}).status_code == 200
     assert ana.put("/v1/views/long", {"query": "x" * 2_001}).status_code == 422
+    for number in range(MAX_SAVED_VIEWS):
+        assert ana.delete(f"/v1/views/v{number}").status_code == 204
 
 
 @pytest.mark.parametrize("other", [0, "true", None])
