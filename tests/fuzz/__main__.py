@@ -64,8 +64,10 @@ def main() -> int:
     print(f"{findings.statuses.total()} requests: {dict(sorted(findings.statuses.items()))}")
     print(f"slowest request {slowest:.1f} s: {about}")
     print(f"{len(answers)} answers of /healthz: {spread(each.seconds for each in answers)}")
-    print(f"without waits for a processor: {spread(each.own_seconds for each in answers)}")
-    print(f"wrong answers {len(findings.wrong)}", *findings.wrong[:20], sep="\n  ")
+    for wrong in findings.wrong[:20]:
+        print(f"  {wrong}")
+    own = spread(each.own_seconds for each in answers)
+    print(f"wrong answers {len(findings.wrong)}; /healthz without waits for a processor: {own}")
     return 1 if findings.wrong else 0
 
 
