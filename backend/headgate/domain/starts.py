@@ -252,9 +252,12 @@ class RecentStarts:
         place = (new.admission.cluster_queue, new.spec.priority)
         before = self.starts.get(place, ())
         own = RecentStart(new.created_at, new.key, reserved.last_transition_at)
-        others = (each for each in before if (each.created_at, each.key) != own_age(own))
-        latest = sorted((*others, own), key=own_age)[-MAX_RECENT_STARTS:]
-        self.starts[place] = tuple(latest)
+        if not before or own_age(before[-1]) < own_age(own):
+            latest = (*before, own)
+        else:
+            others = (each for each in before if own_age(each) != own_age(own))
+            latest = tuple(sorted((*others, own), key=own_age))
+        self.starts[place] = latest[-MAX_RECENT_STARTS:]
         counted = self._count_start(new) if self.predictions and is_admitted(new) else None
 
         def undo() -> None:
