@@ -285,12 +285,10 @@ class ClusterIndex:
 
     def partitions(self) -> PartitionIndex:
         """Index the pending updates and return all partitions; every reader comes through here."""
-        if self._pending:
-            for key in tuple(self._pending):
-                self.settle(key)
-        if self._partitions is None:
-            for _ in self.build():
-                pass
+        for key in tuple(self._pending):
+            self.settle(key)
+        for _ in self.build() if self._partitions is None else ():
+            pass
         assert self._partitions is not None
         return self._partitions
 
