@@ -21,12 +21,21 @@ from headgate.domain.kinds.configuration import (
     ConfigurationCreated,
     ConfigurationSpec,
 )
+from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
 from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyCreated, TopologySpec
 from headgate.domain.nodes.state import NodeCreated, NodeSpec
-from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
+from headgate.domain.recorded_event import (
+    DomainEvent,
+    EventMetadata,
+    RecordedEvent,
+    evolve_state,
+    kind_and_key,
+    with_owner_of_actor,
+    workload_stream,
+)
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
@@ -38,7 +47,9 @@ from headgate.domain.workloads.commands import (
     WorkloadCommand,
 )
 from headgate.domain.workloads.decide.decider import WORKLOAD
+from headgate.domain.workloads.ended import deletion_of, expired_deletion
 from headgate.domain.workloads.events import (
+    WorkloadDeleted,
     WorkloadFinished,
     WorkloadPodsReady,
     WorkloadStopped,
@@ -71,12 +82,17 @@ def quotas(resource: str = "gpu", **flavors: int | tuple[int, int | None, int | 
 
 
 class World:
-    """A cluster state; `seconds` is its clock, `history` all recorded events."""
+    """A cluster state; `seconds` is its clock, `history` all recorded events.
+
+    `rows` are the states of all workloads, as their rows have them.
+    """
 
     def __init__(self, seconds: int = 1_000) -> None:
         self.cluster_state = ClusterState()
         self.seconds = seconds
         self.history: list[RecordedEvent] = []
+        self.rows: dict[str, Workload] = {}
+        self._versions = Counter[str]()
         self._cycles = 0
 
     @property
@@ -87,13 +103,39 @@ class World:
         recorded = RecordedEvent(
             position=self.cluster_state.position + 1,
             stream=stream,
-            version=self.cluster_state.version_of(stream) + 1,
+            version=self._next_version(stream),
             event=event,
             at=self.at,
             metadata=ORIGIN,
         )
         self.history.append(recorded)
         self.cluster_state.apply(recorded)
+        self._write_row(recorded)
+
+    def _next_version(self, stream: str) -> int:
+        """The version of the next event; the cluster state has none of what has left it."""
+        return max(self.cluster_state.version_of(stream), self._versions[stream]) + 1
+
+    def _write_row(self, recorded: RecordedEvent) -> None:
+        kind, key = kind_and_key(recorded.stream)
+        self._versions[recorded.stream] = recorded.version
+        if kind != "workload":
+            return
+        before, event = self.rows.get(key, Absent()), with_owner_of_actor(recorded)
+        with suppress(Exception):
+            after = evolve_state(kind, before, event, recorded.at)
+            self.rows.pop(key, None)
+            if isinstance(after, Workload):
+                self.rows[key] = after
+
+    @property
+    def left(self) -> list[str]:
+        """The ended workloads that have left the cluster state."""
+        return [key for key in self.rows if key not in self.cluster_state.workloads]
+
+    def deletion(self, key: str) -> WorkloadDeleted:
+        """The event that deletes a workload."""
+        return deletion_of(self.rows[key])
 
     def note_kept(self, made: Sequence[StreamEvent]) -> None:
         """Adds events to the history that the cluster state has assumed and kept, in order."""
@@ -109,6 +151,7 @@ class World:
                 metadata=ORIGIN,
             )
             self.history.append(recorded)
+            self._write_row(recorded)
 
     def flavor(self, name: str = "default", **spec: Any) -> None:
         created = ResourceFlavorCreated(uid=name, name=name, spec=ResourceFlavorSpec(**spec))
@@ -289,13 +332,25 @@ class World:
         return made
 
     def settle(self) -> list[StreamEvent]:
-        """Runs every partition until no more decisions follow."""
+        """Runs every partition until no more decisions follow, and deletes what has expired."""
         made: list[StreamEvent] = []
         while more := [
-            fact for key in self.cluster_state.partition_keys() for fact in self.cycle(key)
+            *self.expire(),
+            *(fact for key in self.cluster_state.partition_keys() for fact in self.cycle(key)),
         ]:
             made.extend(more)
             assert len(made) < MAX_CYCLES, "it never settles"
+        return made
+
+    def expire(self) -> list[StreamEvent]:
+        """Deletes finished workloads at their deadline, as the worker does by their rows."""
+        retention = self.cluster_state.config.configuration.retention
+        made: list[StreamEvent] = []
+        for key, workload in tuple(self.rows.items()):
+            event = expired_deletion(workload, retention.after_finished_seconds, self.at)
+            if event is not None and workload_stream(key) not in self.cluster_state.quarantined:
+                self.record(workload_stream(key), event)
+                made.append((workload_stream(key), event))
         return made
 
     def wait(self, seconds: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headgate.adapters.postgres import read_models
+from headgate.adapters.postgres import partitions, read_models
 from headgate.adapters.postgres.read_models import PostgresReadModels
 from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.workload_lists import conditions_in
@@ -43,7 +43,7 @@ class Explained(PostgresReadModels):
         return []
 
 
-def rows_read(connection: psycopg.Connection, query: str, values: Sequence[Any]) -> int:
+def rows_read(connection: psycopg.Connection, query: str, values: Any) -> int:
     """The rows of all scans, those among them that a condition removed."""
     found = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}", values).fetchone()
     assert found is not None
@@ -69,7 +69,7 @@ def statements() -> list[tuple[str, Sequence[Any]]]:
         inside = WorkloadFilter(phases=phases, namespaces=("n1", "n3"))
         models.workloads(WorkloadQuery(where=inside, limit=LIMIT))
         models.workloads(WorkloadQuery(where=inside, limit=LIMIT, after=(5_000, "n1/w5000")))
-    return [*models.statements, (read_models.WAITS_LIKE, ("gpu", "gpu:1", LIMIT))]
+    return [*models.statements, (read_models.WAITS_LIKE, ("gpu", "gpu:1", None, None, LIMIT))]
 
 
 @pytest.fixture
@@ -85,6 +85,29 @@ def test_a_page_reads_as_many_rows_in_a_larger_table(connection: psycopg.Connect
         connection.execute(FILL, (size,))
         connection.execute("ANALYZE workload")
         read.append([rows_read(connection, *each) for each in statements()])
+    small, large = read
+    assert small == large
+    assert max(large) <= 10 * LIMIT
+
+
+FINISH = """
+    UPDATE workload SET phase = 'Succeeded', finished_at = created_at,
+        due_at = CASE WHEN created_at % 40 = 2 THEN created_at END
+    WHERE created_at % 20 = 2
+"""
+
+
+def test_retention_reads_as_many_rows_in_a_larger_table(connection: psycopg.Connection) -> None:
+    due = (partitions.EXPIRED, {"at": 10_000, "after": 1_000, "limit": LIMIT})
+    read: list[list[int]] = []
+    for size in (10_000, 20_000):
+        connection.execute("TRUNCATE workload")
+        connection.execute(FILL, (size,))
+        connection.execute(FINISH)
+        connection.execute("VACUUM ANALYZE workload")
+        read.append(
+            [rows_read(connection, *due), rows_read(connection, partitions.NEXT_EXPIRY, [1])]
+        )
     small, large = read
     assert small == large
     assert max(large) <= 10 * LIMIT

@@ -28,8 +28,6 @@ from headgate.domain.workloads.admission import (
     TopologyDomain,
 )
 from headgate.domain.workloads.events import (
-    PodReportType,
-    ReportedPods,
     WorkloadAdmitted,
     WorkloadDeleted,
     WorkloadEvent,
@@ -46,6 +44,8 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.evolve import evolve
 from headgate.domain.workloads.pod_events import (
     FailedPods,
+    PodReportType,
+    ReportedPods,
     WorkloadIndexesFailed,
     WorkloadPodsReleased,
     WorkloadRetried,

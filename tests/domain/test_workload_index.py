@@ -64,9 +64,6 @@ def shown(index: WorkloadIndex) -> Mapping[str, Any]:
         },
         "holders": {queue: set(keys) for queue, keys in index.holders.items() if keys},
         "evicting": set(index.evicting),
-        "failed": {
-            place: tuple(ends.starting_at(0)) for place, ends in index.failed.items() if ends
-        },
     }
 
 
@@ -101,7 +98,7 @@ def unschedulable_by_scan(state: ClusterState) -> set[str]:
 def assert_as_scanned(world: World) -> None:
     """The findings of groups are those of workloads, and the index is one that is built anew."""
     state = world.cluster_state
-    anew = WorkloadIndex(state.workloads.values(), {}, tuple(state.quarantined))
+    anew = WorkloadIndex(state.workloads.values(), tuple(state.quarantined))
     assert shown(state.reads.index) == shown(anew)
     assert counted_by_group(state) == counted_by_scan(state)
     assert state.reads.index.with_quota() == sorted(

@@ -20,6 +20,7 @@ from headgate.domain.workloads.commands import (
     WorkloadCommand,
 )
 from headgate.domain.workloads.decide.decider import WORKLOAD
+from headgate.domain.workloads.ended import deletion_of
 from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadActivated,
@@ -103,7 +104,8 @@ def test_nothing_can_be_asked_of_a_workload_that_is_not_there(command: WorkloadC
 def test_what_has_ended_can_only_be_deleted(command: WorkloadCommand) -> None:
     refusal = story_of(ENDED).refuses(command, IllegalNow)
     assert "Succeeded" in text_of(refusal.message)
-    assert story_of(ENDED).when(DELETE) == (WorkloadDeleted(),)
+    assert story_of(ENDED).when(DELETE) == (deletion_of(ENDED),)
+    assert deletion_of(ENDED).phase == "Succeeded"
 
 
 def test_requeueing_what_runs_stops_it_and_it_waits_again() -> None:

@@ -19,7 +19,7 @@ from headgate.domain.kinds.executor import ExecutorCreated, OrphansDecided, Orph
 from headgate.domain.kinds.queue_activity import MULTI_KUEUE, PROVISIONING
 from headgate.domain.kinds.webhook import NotificationQueued, WebhookCreated
 from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.rounds.state import RoundCommitted, RoundExpired, VictimReleased
+from headgate.domain.rounds.state import RoundAborted, RoundCommitted, RoundExpired, VictimReleased
 from headgate.domain.starts import PredictedWait, PredictionChecked, PredictionRecorded
 from headgate.domain.values.index_ranges import ranges_of
 from headgate.domain.values.message import message
@@ -28,6 +28,7 @@ from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadChecksRequired,
     WorkloadDeleted,
+    WorkloadDeletionRequested,
     WorkloadEvicted,
     WorkloadFinished,
     WorkloadHeld,
@@ -57,6 +58,7 @@ from tests.event_log.samples import sample_of
 ENDED_WORKLOADS = 304
 """More than a fold keeps whole."""
 ENDED_ROUNDS = 1_001
+DAY = 86_400
 REASONS: tuple[Literal["Succeeded", "Failed", "Cancelled"], ...] = (
     "Succeeded",
     "Failed",
@@ -245,7 +247,7 @@ def single_pods_evicted_by_index(world: World) -> None:
 
 
 def more_ended_workloads_than_stay_whole(world: World) -> None:
-    """Of the first only a record is left when a session is recorded, and it is deleted."""
+    """The first have left the fold when a session is recorded, and one of them is deleted."""
     for number in range(ENDED_WORKLOADS):
         key = world.submit(f"w{number}", "none")
         reason = REASONS[number % len(REASONS)]
@@ -254,6 +256,37 @@ def more_ended_workloads_than_stay_whole(world: World) -> None:
     world.submit("later", "none")
     for name in ("w0", "w1", f"w{ENDED_WORKLOADS - 1}"):
         world.record(f"workload/team/{name}", WorkloadDeleted())
+
+
+def ended_workloads_that_are_deleted(world: World) -> None:
+    """Deletions tell how workloads had ended; failures are kept for a day, in the order of ends."""
+    for name, reason in zip(("w2", "w1", "w0"), (REASONS[1], REASONS[1], REASONS[0]), strict=True):
+        key = world.submit(name, "none")
+        world.record(f"workload/{key}", WorkloadFinished(reason=reason, message="over"))
+    for name in ("w0", "w1"):
+        world.record(f"workload/team/{name}", world.deletion(f"team/{name}"))
+    world.wait(DAY + 1)
+    for name in ("later", "asked"):
+        key = world.submit(name, "none")
+        world.record(f"workload/{key}", WorkloadFinished(reason="Failed", message="over"))
+    world.record("workload/team/asked", WorkloadDeletionRequested())
+    world.record("workload/team/asked", WorkloadDeleted())
+    for name in ("w2", "later"):
+        world.record(f"workload/team/{name}", world.deletion(f"team/{name}"))
+    world.record("workload/team/never", WorkloadDeleted())
+
+
+def an_ended_preemptor_and_its_round(world: World) -> None:
+    """A workload that an open round names stays in the fold until the round has ended."""
+    key = world.submit("other", "none")
+    world.submit("preemptor", "none")
+    committed = replace(
+        sample_of(RoundCommitted), round_id="r", preemptor="team/preemptor", victims=()
+    )
+    world.record("round/r", committed)
+    for name in ("preemptor", "other"):
+        world.record(f"workload/team/{name}", WorkloadFinished(reason="Cancelled"))
+    world.record("round/r", RoundAborted(cause=message("PreemptorFinished", preemptor=key)))
 
 
 def more_ended_rounds_than_are_kept(world: World) -> None:
@@ -284,6 +317,8 @@ HISTORIES: tuple[Callable[[World], None], ...] = (
     a_scaled_down_job_with_indices_that_come_again,
     single_pods_evicted_by_index,
     more_ended_workloads_than_stay_whole,
+    ended_workloads_that_are_deleted,
+    an_ended_preemptor_and_its_round,
     more_ended_rounds_than_are_kept,
     an_import_of_a_workload_that_ran,
 )

@@ -178,6 +178,13 @@ Index(
     postgresql_where=IS_RESERVED,
 )
 Index("workload_reserved_at", WORKLOAD.c.reserved_at, postgresql_where=IS_RESERVED)
+IS_FINISHED = WORKLOAD.c.finished_at.is_not(None)
+Index("workload_finished", WORKLOAD.c.finished_at, postgresql_where=IS_FINISHED)
+Index(
+    "workload_expiring",
+    WORKLOAD.c.due_at,
+    postgresql_where=IS_FINISHED & WORKLOAD.c.due_at.is_not(None),
+)
 Index("workload_created_at", WORKLOAD.c.created_at, WORKLOAD.c.stream)
 Index(
     "workload_namespace_phase",

@@ -6,7 +6,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.scheduling.evaluation.evaluation_summary import top_holders
 from headgate.domain.scheduling.placement.host_table import OVERLAY
-from headgate.domain.workloads.ended import ended_workload, has_ended
+from headgate.domain.workloads.ended import has_ended
 
 
 def state_digest(cluster_state: ClusterState) -> dict[str, Any]:
@@ -41,17 +41,13 @@ def state_digest_text(cluster_state: ClusterState) -> str:
 def folded(cluster_state: ClusterState) -> tuple[Any, ...]:
     """The fold itself, without its indices; of ended workloads what every fold of the log has."""
     workloads, versions = cluster_state.workloads, cluster_state.versions
-    whole = {
-        key: ended_workload(workload, versions[workload_stream(key)])
-        for key, workload in workloads.items()
-        if has_ended(workload)
-    }
+    whole = {key for key, workload in workloads.items() if has_ended(workload)}
     streams_of_whole = {workload_stream(key) for key in whole}
     return (
         cluster_state.position,
         cluster_state.config_position,
         {key: workload for key, workload in workloads.items() if key not in whole},
-        dict(sorted({**cluster_state.ended.records, **whole}.items())),
+        cluster_state.ended.dump(),
         cluster_state.rounds,
         {stream: at for stream, at in versions.items() if stream not in streams_of_whole},
         cluster_state.config,

@@ -27,7 +27,6 @@ from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadDeactivated,
-    WorkloadDeleted,
     WorkloadHeld,
     WorkloadPodsNotReady,
     WorkloadQuotaReserved,
@@ -246,9 +245,9 @@ class Histories(RuleBasedStateMachine):
             for k, w in sorted(self.world.cluster_state.workloads.items())
             if not has_quota_reservation(w)
         ]
-        key = self._some(pick, [*gone, *sorted(self.world.cluster_state.ended.records)])
+        key = self._some(pick, [*gone, *sorted(self.world.left)])
         if key:
-            self.world.record(f"workload/{key}", WorkloadDeleted())
+            self.world.record(f"workload/{key}", self.world.deletion(key))
 
     @rule(host=st.sampled_from(HOSTS), gpus=st.integers(0, 8), others=st.integers(0, 3))
     def report_node(self, host: str, gpus: int, others: int) -> None:

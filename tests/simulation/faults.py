@@ -8,6 +8,7 @@ from headgate.adapters.memory.partitions import MemoryPartitions
 from headgate.application.ports import (
     Appended,
     AppendUnit,
+    Loaded,
     PartitionRow,
     PartitionSession,
     Unavailable,
@@ -100,6 +101,12 @@ class FaultySession:
         self._maybe_crash()
         self._maybe_lose_the_reply()
         return verdicts
+
+    def expired(self, at: Instant, after_seconds: int | None, *, limit: int) -> list[Loaded]:
+        return self._session.expired(at, after_seconds, limit=limit)
+
+    def next_expiry(self, after_seconds: int | None) -> Instant | None:
+        return self._session.next_expiry(after_seconds)
 
     def commit_idle(self, *, idle_position: int, next_due: Instant | None) -> None:
         self._maybe_crash()

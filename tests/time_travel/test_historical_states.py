@@ -1,15 +1,31 @@
 """Any position is reached exactly, by whichever way is the shortest."""
 
+from collections import Counter
+from collections.abc import Iterator
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
+from headgate.adapters.memory.read_models import MemoryReadModels
 from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.historical_ports import point_at_instant, point_at_position
 from headgate.application.historical_states import HistoricalStates, HistoryCacheLimits
+from headgate.application.ports import Loaded, WorkloadQuery
+from headgate.application.time_travel import HistoricalReadModels
+from headgate.application.workload_filter import (
+    WorkloadFilter,
+    size_class,
+    waits_like,
+    waits_since,
+)
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.recorded_event import workload_stream
+from headgate.domain.workloads.commands import CancelWorkload, DeleteWorkload
+from headgate.domain.workloads.ended import has_ended
+from headgate.domain.workloads.state import phase_of
 from tests.properties.state_digest import state_digest_text
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster
@@ -92,3 +108,61 @@ def test_an_instant_names_the_last_position_decided_by_then(cluster: Cluster) ->
         assert not following or following[0].at > recorded.at
     assert point_at_instant(cluster.log, 0).position == 0
     assert point_at_position(cluster.log, 5).at == cluster.log.read(4, limit=1)[0].at
+
+
+def test_reads_of_the_past_have_what_had_ended_and_was_deleted_since(cluster: Cluster) -> None:
+    state, chance = cluster.witness.cluster_state, Random(3)
+    for _ in range(20):
+        cluster.submit()
+    for key in sorted(state.workloads)[::2]:
+        cluster.order(key, CancelWorkload(eviction=f"cancel-{key}"))
+    middle = cluster.log.head()
+    ended = [key for key, workload in state.workloads.items() if has_ended(workload)]
+    for key in ended[::2]:
+        cluster.order(key, DeleteWorkload(eviction=f"delete-{key}"))
+    head, compared = cluster.log.head(), 0
+    for position in (middle, head, *chance.choices(range(1, head), k=6)):
+        whole, left = ClusterState(), replayed(cluster, position)
+        whole.ended.max_whole = head
+        for recorded in cluster.log.read_all(0, position):
+            whole.apply(recorded)
+        left.forget_what_ended(max_whole=0)
+        compared += len(whole.workloads) - len(left.workloads)
+        point = point_at_position(cluster.log, position)
+        models = MemoryReadModels(cluster.database)
+        assert_reads_as(HistoricalReadModels(left, point, cluster.log, models), whole)
+    assert len(ended) > 5
+    assert compared > len(ended)
+
+
+def assert_reads_as(models: HistoricalReadModels, whole: ClusterState) -> None:
+    """What a fold that has lost ended workloads shows is what one shows that has them all."""
+    every, newest = list(whole.workloads.values()), WorkloadQuery(limit=10_000)
+    wanted = sorted(every, key=lambda w: (w.created_at, w.key), reverse=True)
+    streams = [workload_stream(workload.key) for workload in wanted]
+    versions = [whole.version_of(stream) for stream in streams]
+    for found in (models.workloads(newest), models.load(streams), list(pages_of(models))):
+        assert [each.state for each in found] == wanted
+        assert [each.version for each in found] == versions
+    for phases in (("Succeeded",), ("Cancelled", "Running")):
+        query = WorkloadQuery(where=WorkloadFilter(phases=phases), limit=10_000)
+        found = models.workloads(query)
+        assert [each.state for each in found] == [w for w in wanted if phase_of(w) in phases]
+    counts = {group.value: group.count for group in models.workload_groups(newest, "phase")}
+    assert counts == Counter(phase_of(workload) for workload in every)
+    assert models.waits_since(0) == waits_since(every, 0)
+    places = {(w.admission.cluster_queue, size_class(w)) for w in every if w.admission}
+    for cluster_queue, size in places:
+        place, few = (cluster_queue, size), 3
+        waits, latest = (models.waits_like(*place, limit=limit) for limit in (10_000, few))
+        assert sorted(waits) == sorted(waits_like(every, *place, 10_000))
+        assert [start for start, _ in latest] == [start for start, _ in waits[-few:]]
+
+
+def pages_of(models: HistoricalReadModels) -> Iterator[Loaded]:
+    """All workloads, newest first, page by page."""
+    query = WorkloadQuery(limit=7)
+    while page := models.workloads(query):
+        yield from page
+        last = page[-1].state
+        query = replace(query, after=(last.created_at, last.key))

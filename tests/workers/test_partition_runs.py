@@ -3,17 +3,23 @@
 import time
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from headgate.application.live_state import LiveState, recover_from_rewind
-from headgate.application.ports import Unavailable
+from headgate.application.ports import EventFilter, Unavailable, WorkloadQuery
 from headgate.application.run_partition import Budget, PartitionRun, idle_seconds
+from headgate.application.scheduling_cycles import SCHEDULER
 from headgate.application.snapshot_store import CACHE_NAME, NewFold, SnapshotRule
+from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec, Retention
+from headgate.domain.values.message import message
+from headgate.domain.workloads.events import WorkloadDeleted, WorkloadFinished, WorkloadSubmitted
 from headgate.domain.workloads.state import is_admitted
 from headgate.event_log.chain import PastLost
 from tests.contracts.adapters import Adapters, in_memory
 from tests.workers.cluster import (
     NAMESPACE,
+    StreamEvent,
     admitted,
     cluster,
     folded,
@@ -249,3 +255,83 @@ def test_deciding_twice_admits_nothing_twice(adapters: Adapters) -> None:
     ]
     assert len(admissions) == len(set(admissions)) == 5
     assert all(is_admitted(workload) for workload in folded(adapters.log).workloads.values())
+
+
+def expiring(name: str, seconds: int | None) -> StreamEvent:
+    stream, event = submitted(name, "gpu")
+    assert isinstance(event, WorkloadSubmitted)
+    spec = msgspec.structs.replace(event.spec, ttl_seconds_after_finished=seconds)
+    return stream, msgspec.structs.replace(event, spec=spec)
+
+
+def finish(adapters: Adapters, *names: str) -> None:
+    finished = WorkloadFinished(reason="Succeeded")
+    record(adapters.log, *((f"workload/{NAMESPACE}/{name}", finished) for name in names))
+
+
+def workloads_of(adapters: Adapters) -> list[str]:
+    found = adapters.models.workloads(WorkloadQuery())
+    return sorted(loaded.state.name for loaded in found)
+
+
+def test_finished_workloads_are_deleted_when_their_time_is_over(adapters: Adapters) -> None:
+    kept = ConfigurationSpec(retention=Retention(after_finished_seconds=3_600))
+    configured = ConfigurationCreated(uid="c", name="default", spec=kept)
+    names = [f"short-{number}" for number in range(5)]
+    record(adapters.log, *cluster("gpu"), ("configuration/default", configured))
+    record(adapters.log, submitted("long", "gpu"), *(expiring(name, 0) for name in names))
+    worker = Worker(adapters, budget=Budget(run_seconds=60, decisions=2))
+    while worker.sweep():
+        pass
+    finish(adapters, "long", *names)
+
+    worker.sweep()
+    worker.sweep()
+
+    assert workloads_of(adapters) == ["long"]
+    deleted = adapters.log.page(EventFilter(types=("workload.deleted",)), before=None, limit=9)
+    assert [(each.stream, each.metadata.actor) for each in reversed(deleted)] == [
+        (f"workload/{NAMESPACE}/{name}", SCHEDULER) for name in names
+    ]
+    finished_at = adapters.models.load([f"workload/{NAMESPACE}/long"])[0].state.finished_at
+    assert {
+        (each.event.phase, each.event.queue_name, each.event.finished_at)
+        for each in deleted
+        if isinstance(each.event, WorkloadDeleted)
+    } == {("Succeeded", "gpu", finished_at)}
+    rows = {row.key: row for row in adapters.partitions.rows()}
+    assert rows["installation"].next_due == finished_at + 3_600_000_000
+    assert adapters.partitions.due() == []
+    assert worker.reported == []
+    assert worker.scheduler.live.cluster_state.ended.counts == {
+        f"{NAMESPACE}/gpu": {"Succeeded": 1}
+    }
+
+
+def test_a_quarantined_workload_is_not_deleted_and_does_not_keep_a_worker_busy(
+    adapters: Adapters,
+) -> None:
+    record(adapters.log, *cluster("gpu"), expiring("bad", 0), expiring("good", 0))
+    worker = Worker(adapters)
+    worker.sweep()
+    finish(adapters, "bad", "good")
+    worker.scheduler.live.catch_up_with_log()
+    bad = f"workload/{NAMESPACE}/bad"
+    worker.scheduler.live.cluster_state.quarantine(bad, message("NoTransitionWhenDue"))
+
+    worker.sweep()
+    worker.sweep()
+
+    assert workloads_of(adapters) == ["bad"]
+    assert adapters.partitions.due() == []
+
+
+def test_an_end_that_retention_follows_makes_its_partition_due(adapters: Adapters) -> None:
+    record(adapters.log, *cluster("gpu"), expiring("short", 60), submitted("kept", "gpu"))
+    worker = Worker(adapters)
+    worker.sweep()
+    worker.sweep()
+    finish(adapters, "kept")
+    assert adapters.partitions.due() == [GPU]
+    finish(adapters, "short")
+    assert adapters.partitions.due() == [GPU, "installation"]

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 
 import pytest
@@ -51,9 +52,8 @@ def change_a_workload(state: ClusterState) -> None:
     state.workloads[JOB] = replace(state.workloads[JOB], labels={"by": "mistake"})
 
 
-def change_a_record(state: ClusterState) -> None:
-    (key,) = state.ended.records
-    state.ended.records[key] = replace(state.ended.records[key], queue_name="another")
+def change_a_name(state: ClusterState) -> None:
+    state.workloads[JOB] = replace(state.workloads[JOB], name="another")
 
 
 def change_an_object(state: ClusterState) -> None:
@@ -100,7 +100,7 @@ def discarded(adapters: Adapters) -> list[SnapshotDiscarded]:
     ("change", "stream"),
     [
         (change_a_workload, workload_stream(JOB)),
-        (change_a_record, None),
+        (change_a_name, None),
         (change_an_object, "clusterqueue/gpu"),
         (miss_an_event, workload_stream(JOB)),
     ],
@@ -238,8 +238,10 @@ def test_reads_of_the_past_go_on_from_snapshots_of_every_readable_version(
     log: Adapters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(historical_states, "DECODE_COST_EVENTS", 0)
-    oldest = int(STATE_VERSIONS.readable[-1])
-    position = keep(log, versions=StateVersions(oldest, {}))
+    versions = StateVersions(3, {1: StateStep(), 2: StateStep()})
+    options = partial(SnapshotOptions, versions=versions)
+    monkeypatch.setattr(historical_states, "SnapshotOptions", options)
+    position = keep(log, versions=StateVersions(1, {}))
     record(log.log, *submitted_many("gpu", 2, "later"))
     head, whole = log.log.head(), folded(log.log).dump()
     read_all, begun = log.log.read_all, list[int]()

@@ -304,11 +304,12 @@ STREAM_KINDS = {
 
 
 def no_such_object(request: Request[Any, Any, Any], failure: Exception) -> Response[Any]:
-    """The problem, with the nearest name that the caller may see in its remedy."""
+    """The problem, with the nearest name that the caller may see; ended workloads may be there."""
     assert isinstance(failure, NotFound), "it is registered for nothing else"
     stream = _stream_in(request)
-    cluster_state = services_of(request).reader.cluster_state
-    hint = did_you_mean(cluster_state, stream, request.user.namespaces) if stream else ""
+    is_there = stream.startswith("workload/") and "kind" not in failure.message.arguments
+    state, scope = services_of(request).reader.cluster_state, request.user.namespaces
+    hint = did_you_mean(state, stream, scope) if stream and not is_there else ""
     return answer_failure(request, failure, hint)
 
 

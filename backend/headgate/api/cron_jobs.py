@@ -13,14 +13,12 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from msgspec.structs import replace
-
 from headgate.adapters.manifests.fields import rfc3339
 from headgate.adapters.manifests.parse import Refused, parse_value
 from headgate.api.manifests import wanted_of
 from headgate.application.access.identity import Identity
 from headgate.application.access.rights import Grant
-from headgate.application.application_services import MAX_LOADED, ApplicationServices
+from headgate.application.application_services import ApplicationServices, ended_workloads
 from headgate.application.commands.execute import catch_up, execute
 from headgate.application.commands.object_commands import command_on_object
 from headgate.application.commands.requests import (
@@ -33,7 +31,6 @@ from headgate.application.commands.requests import (
 from headgate.application.commands.submission_commands import submission
 from headgate.application.commands.workload_commands import command_on_workload
 from headgate.application.cooperative import Cooperative, run_yielding
-from headgate.application.ports import WorkloadQuery
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.job_templates import (
@@ -51,7 +48,6 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message
 from headgate.domain.values.selectors import LabelSelector, Requirement
 from headgate.domain.workloads.commands import DeleteWorkload
-from headgate.domain.workloads.ended import ENDED_PHASES
 from headgate.domain.workloads.state import Workload, phase_of
 
 LOG = logging.getLogger("headgate")
@@ -119,21 +115,11 @@ class CronJobRunner:
         return await run_yielding(_jobs_by_cron_job(jobs.values()))
 
     async def _ended_jobs(self, namespaces: Sequence[str]) -> list[Workload]:
-        """The jobs of CronJobs that have ended, of which a fold has only the latest whole."""
+        """The jobs of CronJobs that have ended, of which a fold has only the latest."""
         made = Requirement(key=CRON_JOB_LABEL, operator="Exists")
-        where = WorkloadFilter(
-            namespaces=tuple(namespaces),
-            phases=ENDED_PHASES,
-            selector=LabelSelector(match_expressions=(made,)),
-        )
-        query, jobs = WorkloadQuery(where=where, limit=MAX_LOADED), list[Workload]()
-        while True:
-            page = await asyncio.to_thread(self._services.models.workloads, query)
-            jobs += [row.state for row in page]
-            if len(page) < query.limit:
-                return jobs
-            last = page[-1].state
-            query = replace(query, after=(last.created_at, last.key))
+        selector = LabelSelector(match_expressions=(made,))
+        where = WorkloadFilter(namespaces=tuple(namespaces), selector=selector)
+        return [job async for jobs in ended_workloads(self._services, where) for job in jobs]
 
     def _is_blocked(self, key: str, cron_job: ConfiguredCronJob) -> bool:
         """Whether one of the jobs that a `Forbid` was found to wait for has still not ended."""

@@ -1,5 +1,6 @@
 """`POST /v1/simulations`: the effects that changes would have; nothing is written."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
@@ -28,6 +29,7 @@ from headgate.application.simulation_run import cordoning, deletion, new_priorit
 from headgate.application.simulations import SimulationView, Viewer
 from headgate.application.simulations import simulate as foresee
 from headgate.domain.field_rules import shown
+from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.rejection import InvalidRequest, NotFound, Rejection
 
@@ -114,7 +116,7 @@ async def _simulate(request: Caller, asked: SimulationRequest) -> Answer:
     entries = await entries_of(request, asked.body)
     changes = [
         *await run_yielding(each(_change_of(request, entry) for entry in entries)),
-        *_other_changes(request, services, asked),
+        *await _other_changes(request, services, asked),
     ]
     if not changes:
         remedy = "Send objects, or name what to delete, to cordon or to give another priority."
@@ -166,33 +168,37 @@ def _tried_as(user: Identity, wanted: DesiredObject) -> Identity:
     return user if may_write else replace(user, grants=ADMIN.grants)
 
 
-def _other_changes(
+async def _other_changes(
     request: Caller, services: ApplicationServices, asked: SimulationRequest
 ) -> list[StreamCommand]:
     changes = []
     for stream in listed(asked.deletions):
-        _need(request, stream, "/delete")
+        await _need(request, stream, "/delete")
         changes.append(deletion(services, stream))
     for text in listed(asked.priorities):
         key, _, number = text.rpartition(":")
         size = whole_number(number.removeprefix("-"))
         if not key or size is None:
             raise InvalidRequest.at("/priority", "PriorityChangeUnreadable", value=shown(text))
-        _need(request, f"workload/{key}", "/priority")
+        await _need(request, f"workload/{key}", "/priority")
         changes.append(new_priority(services, key, int(number)))
     for node in listed(asked.cordons):
-        _need(request, f"node/{node}", "/cordon")
+        await _need(request, f"node/{node}", "/cordon")
         changes.append(cordoning(node))
     return changes
 
 
-def _need(request: Caller, stream: str, pointer: str) -> None:
+async def _need(request: Caller, stream: str, pointer: str) -> None:
     """What is to be changed must be there, and be the caller's to see."""
     kind, _, key = stream.partition("/")
     if not key:
         raise InvalidRequest.at(pointer, "NotStreamName", value=shown(stream))
     if kind == "workload":
         require_namespace(request.user, key.partition("/")[0])
-    is_known = services_of(request).reader.cluster_state.version_of(stream) > 0
+    services = services_of(request)
+    is_known = services.reader.cluster_state.version_of(stream) > 0
+    if not is_known and kind == "workload":
+        (loaded,) = await asyncio.to_thread(services.models.load, [stream])
+        is_known = not isinstance(loaded.state, Absent)
     if not is_known or not allows(request.user.namespaces, stream):
         raise NotFound("ObjectNotFound", kind=kind, name=key)

@@ -169,8 +169,7 @@ class StuckWorkloadsPage(Controller):
         services = services_of(request)
         loaded = await loaded_workload(request, name)
         await services.reader.reached(loaded.position, within_seconds=5.0)
-        key = f"{request.path_params['namespace']}/{name}"
-        found = stuck_workload_with_forecast(services, key, request.user.namespaces)
+        found = stuck_workload_with_forecast(services, loaded.state, request.user.namespaces)
         return answer(found, position=services.reader.position)
 
     @post(

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,13 +23,15 @@ from headgate.application.historical_states import CapacitySamples, HistoricalRe
 from headgate.application.live_state import LiveReader
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_durations import CycleDurations, RequestDurations
-from headgate.application.ports import EventLog, Ids, Partitions, ReadModels
+from headgate.application.ports import EventLog, Ids, Partitions, ReadModels, WorkloadQuery
 from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
 from headgate.application.scheduling_cycles import CycleStore
+from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.recorded_event import RecordedEvent, workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message
+from headgate.domain.workloads.ended import ENDED_PHASES
 from headgate.domain.workloads.state import Workload, WorkloadsByKey
 
 SYNCHRONIZE_SECONDS = 1.0
@@ -197,14 +199,30 @@ MAX_LOADED = 500
 async def whole_workloads(services: ApplicationServices, keys: Collection[str]) -> WorkloadsByKey:
     """The workloads of these keys that there are: of the live state, or of their rows.
 
-    Of those that ended before the latest the live state has no more than a record.
+    The live state has none of those that ended before the latest.
     """
-    state = services.reader.cluster_state
-    known, records = state.workloads, state.ended.records
+    known = services.reader.cluster_state.workloads
     found = {key: known[key] for key in keys if key in known}
-    streams = [workload_stream(key) for key in keys if key in records and key not in known]
+    streams = [workload_stream(key) for key in keys if key not in known]
     for start in range(0, len(streams), MAX_LOADED):
         rows = await asyncio.to_thread(services.models.load, streams[start : start + MAX_LOADED])
         states = (row.state for row in rows)
         found |= {state.key: state for state in states if isinstance(state, Workload)}
     return found
+
+
+async def ended_workloads(
+    services: ApplicationServices, where: WorkloadFilter
+) -> AsyncIterator[list[Workload]]:
+    """The ended workloads that match a filter by rows, the newest first, some at a time."""
+    query = WorkloadQuery(
+        where=msgspec.structs.replace(where, phases=ENDED_PHASES), limit=MAX_LOADED
+    )
+    while True:
+        page = await asyncio.to_thread(services.models.workloads, query)
+        if page:
+            yield [row.state for row in page]
+        if len(page) < query.limit:
+            return
+        last = page[-1].state
+        query = msgspec.structs.replace(query, after=(last.created_at, last.key))

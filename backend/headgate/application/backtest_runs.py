@@ -203,7 +203,8 @@ def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cluster_state: Clus
         raise InvalidRequest.at("/to", "TimeRangeEmpty")
     if events > MAX_EVENTS:
         raise LimitExceeded("TooManyEvents", count=events, maximum=MAX_EVENTS)
-    workloads = len(cluster_state.workloads) + len(cluster_state.ended.records)
+    ended = cluster_state.ended
+    workloads = len(cluster_state.workloads) - len(ended.whole) + ended.number_of()
     if workloads > MAX_WORKLOADS:
         raise LimitExceeded("TooManyWorkloads", count=workloads, maximum=MAX_WORKLOADS)
 

@@ -195,7 +195,7 @@ def _previewed(
 ) -> Cooperative[list[BulkItem]]:
     """Previews one workload after the other, each in its state at its turn.
 
-    Of those that ended earlier it is the state in `whole`.
+    Of those that have left the live state it is the state in `whole`.
 
     A workload that changes after the preview began is refused by the action itself.
     """
@@ -205,8 +205,7 @@ def _previewed(
     foretold = 0
     for key, uid in frozen:
         yield
-        has_record = key in cluster_state.ended.records
-        workload = (whole if has_record else cluster_state.workloads).get(key)
+        workload = cluster_state.workloads.get(key) or _ended(whole.get(key))
         events, refusal = _answer(call, bulk, (cluster_state, workload), uid, at)
         items.append(_item(key, uid, workload, "ineligible" if refusal else "eligible", refusal))
         if not events:
@@ -221,6 +220,11 @@ def _previewed(
         )
         foretold += 1
     return items
+
+
+def _ended(workload: Workload | None) -> Workload | None:
+    """A workload that the live state need not have; any other one is deleted by now."""
+    return workload if workload is not None and workload.finished_at is not None else None
 
 
 async def act_on_all(

@@ -6,7 +6,7 @@ The undo concerns only workloads as the batch left them; those with later change
 import asyncio
 
 from headgate.application.access.redaction import NamespaceScope, allows
-from headgate.application.application_services import ApplicationServices
+from headgate.application.application_services import ApplicationServices, whole_workloads
 from headgate.application.bulk_actions import (
     CAUSE,
     UNDO,
@@ -22,11 +22,10 @@ from headgate.application.commands.requests import CommandRequest
 from headgate.application.ports import EventFilter
 from headgate.application.queries.timelines import title_of
 from headgate.application.queries.views import timestamp
-from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent, kind_and_key
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.values.message import Message, message
-from headgate.domain.workloads.state import Workload, is_admitted, phase_of
+from headgate.domain.workloads.state import Workload, WorkloadsByKey, is_admitted, phase_of
 from headgate.messages.catalogue import text_of
 
 UNDOES = {"hold": "release", "deactivate": "activate", "activate": "deactivate"}
@@ -55,7 +54,8 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
     firsts: dict[str, RecordedEvent] = {}
     for fact in mine:
         firsts.setdefault(fact.stream, fact)
-    cluster_state = services.reader.cluster_state
+    keys = [kind_and_key(stream)[1] for stream in firsts]
+    known = await whole_workloads(services, keys)
     return Batch(
         batch=batch,
         verb=verb,
@@ -65,7 +65,7 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
         reason=first.metadata.reason,
         at=timestamp(first.at),
         position=mine[-1].position,
-        items=[_item(cluster_state, verb, firsts[stream]) for stream in firsts],
+        items=[_item(known, verb, firsts[stream]) for stream in firsts],
     )
 
 
@@ -83,12 +83,9 @@ async def undo_action(
     found = await batch_of(services, batch, call.identity.namespaces)
     if not found.undo:
         raise IllegalNow(IRREVERSIBLE.get(found.verb, "NotReversible"), verb=found.verb)
-    cluster_state = services.reader.cluster_state
-    chosen = tuple(
-        BulkTarget(item.workload, cluster_state.workloads[item.workload].uid)
-        for item in found.items
-        if item.can_undo
-    )
+    can_undo = [item.workload for item in found.items if item.can_undo]
+    known = await whole_workloads(services, can_undo)
+    chosen = tuple(BulkTarget(key, known[key].uid) for key in can_undo if key in known)
     return BulkRequest(
         verb=found.undo,  # type: ignore[arg-type]
         reason=reason,
@@ -97,9 +94,9 @@ async def undo_action(
     )
 
 
-def _item(cluster_state: ClusterState, verb: str, first: RecordedEvent) -> BatchItem:
+def _item(workloads: WorkloadsByKey, verb: str, first: RecordedEvent) -> BatchItem:
     _, key = kind_and_key(first.stream)
-    workload = cluster_state.workload(key)
+    workload = workloads.get(key)
     reason = _why_it_stays(workload, verb, first)
     return BatchItem(
         workload=key,

@@ -6,24 +6,23 @@ Erased are pod templates, and objects as written, by object or by digest.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import msgspec
 
 from headgate.application.access.identity import Identity
 from headgate.application.access.redaction import NamespaceScope, allows
-from headgate.application.application_services import (
-    MAX_LOADED,
-    ApplicationServices,
-    whole_workloads,
-)
+from headgate.application.application_services import ApplicationServices, ended_workloads
 from headgate.application.commands.append_unit import configures
 from headgate.application.commands.execute import CONTENDED, MAX_ATTEMPTS, catch_up
 from headgate.application.commands.object_commands import change_to, object_deletion
 from headgate.application.commands.requests import DesiredObject, StreamCommand
+from headgate.application.cooperative import each, run_yielding
 from headgate.application.failures import Contended
 from headgate.application.ports import Appended, AppendUnit, EventFilter, NewEvent, WrittenObject
 from headgate.application.verify.read_model_audit import digests_of
+from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.kinds.admission_check import AdmissionCheckReported
 from headgate.domain.kinds.cluster_queue import ClusterQueueResumed, ClusterQueueStopped
 from headgate.domain.kinds.configured_object import Absent, Configured
@@ -45,6 +44,7 @@ from headgate.domain.rejection import IllegalNow, InUse, NotFound
 from headgate.domain.values.message import reference_of_stream
 from headgate.domain.workloads.events import WorkloadSpecChanged, WorkloadSubmitted
 from headgate.domain.workloads.pods.templates import template_parts
+from headgate.domain.workloads.state import Workload
 
 IRREVERSIBLE_KINDS = ("node",)
 """What nodes report is in their spec and is no configuration: apply the wanted part instead."""
@@ -258,20 +258,26 @@ def _holds_whole_templates(event: DomainEvent) -> bool:
     return any(template_parts(pod_set.template).written for pod_set in event.spec.pod_sets)
 
 
+def _user(workload: Workload) -> _User:
+    return _User(workload_stream(workload.key), has_ended=workload.finished_at is not None)
+
+
+def _refers(workload: Workload, digests: frozenset[str]) -> bool:
+    return any(pod_set.written in digests for pod_set in workload.spec.pod_sets)
+
+
 async def _users(services: ApplicationServices, digests: frozenset[str]) -> tuple[_User, ...]:
     """The objects that refer to any of these; of ended workloads every row is read."""
     state = services.reader.cluster_state
-    found = []
-    keys = sorted((*state.workloads, *state.ended.records))
-    for start in range(0, len(keys), MAX_LOADED):
-        some = await whole_workloads(services, keys[start : start + MAX_LOADED])
-        found += [
-            _User(workload_stream(key), has_ended=workload.finished_at is not None)
-            for key, workload in sorted(some.items())
-            if any(pod_set.written in digests for pod_set in workload.spec.pod_sets)
-        ]
-    for name in KINDS_BY_STREAM:
-        for configured in state.config.of_kind(name).values():
-            if configured.written in digests:
-                found.append(_User(stream_of(name, configured.name, configured.namespace)))
-    return tuple(found)
+    live = tuple(state.workloads.values())
+    refer = await run_yielding(each(_refers(workload, digests) for workload in live))
+    users = {found.key: _user(found) for found in compress(live, refer)}
+    async for some in ended_workloads(services, WorkloadFilter()):
+        users |= {found.key: _user(found) for found in some if _refers(found, digests)}
+    configured = (
+        _User(stream_of(name, found.name, found.namespace))
+        for name in KINDS_BY_STREAM
+        for found in state.config.of_kind(name).values()
+        if found.written in digests
+    )
+    return (*(user for _, user in sorted(users.items())), *configured)

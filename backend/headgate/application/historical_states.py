@@ -27,8 +27,6 @@ from headgate.application.snapshot_store import (
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.workloads.ended import EndedWorkload
-from headgate.domain.workloads.state import Workload
 from headgate.event_log.chain import LogPoint
 
 
@@ -171,35 +169,6 @@ class HistoricalStates:
         return len(self._known) > self.bounds.states or workloads > self.bounds.workloads
 
 
-MAX_ENDED_STATES = 50_000
-
-
-class EndedStates:
-    """Whole states of ended workloads by their records; those not used for longest go.
-
-    Folds keep no more than records, and lists of the past may look at every state.
-    """
-
-    def __init__(self) -> None:
-        self._states: OrderedDict[tuple[str, EndedWorkload], Workload] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: str, record: EndedWorkload) -> Workload | None:
-        """The state that goes with a record, if it is known."""
-        with self._lock:
-            found = self._states.get((key, record))
-            if found is not None:
-                self._states.move_to_end((key, record))
-            return found
-
-    def put(self, record: EndedWorkload, state: Workload) -> None:
-        """Keep a state."""
-        with self._lock:
-            self._states[state.key, record] = state
-            if len(self._states) > MAX_ENDED_STATES:
-                self._states.popitem(last=False)
-
-
 HISTORY_BUSY = "HistoryOverloaded"
 
 
@@ -215,7 +184,6 @@ class HistoricalReads:
     elapsed: Callable[[], float]
     worked: Callable[[], float] = time.thread_time
     seconds: float = 10.0
-    ended: EndedStates = field(default_factory=EndedStates)
     executor: BoundedExecutor = field(default_factory=lambda: BoundedExecutor("past", HISTORY_BUSY))
 
     def is_late(self) -> Callable[[], bool]:

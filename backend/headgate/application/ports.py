@@ -103,7 +103,7 @@ class AppendUnit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True):
-    """The unit is in the log; its events are at `first_position` to `last_position`."""
+    """The unit is in the log, with its events at these positions."""
 
     first_position: int
     last_position: int
@@ -210,10 +210,7 @@ class EventLog(Protocol):
         """One stream from its beginning, or after a version."""
 
     def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[RecordedEvent]:
-        """The newest events of one stream, before a version, newest first.
-
-        It reads no more of the stream than the page, however long the stream is.
-        """
+        """The newest events of one stream, before a version, newest first; no more is read."""
 
     def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:
         """The position of each event, given by stream and version; 0 where there is none."""
@@ -222,10 +219,7 @@ class EventLog(Protocol):
         """The newest events matching `where`, before a position, newest first."""
 
     def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
-        """How many events match `where` by time and type, oldest first; empty ones left out.
-
-        A bucket is `width` microseconds long and begins at a whole multiple of that since 1970.
-        """
+        """Events that match `where`, counted by type and by buckets of `width` microseconds."""
 
 
 class Unavailable(Exception):
@@ -233,7 +227,10 @@ class Unavailable(Exception):
 
 
 class ReadModels(Protocol):
-    """The inline read models: what commands validate against and what callers read back."""
+    """The inline read models: what commands validate against and what callers read back.
+
+    `ended_by` leaves the workloads that have ended and did not change after that position.
+    """
 
     def load(self, streams: Sequence[str]) -> list[Loaded]:
         """Returns the objects of these streams, in their order."""
@@ -254,10 +251,12 @@ class ReadModels(Protocol):
         Without a field they are one group, and none where nothing matches.
         """
 
-    def waits_like(self, cluster_queue: str, size: str, *, limit: int) -> Waits:
+    def waits_like(
+        self, cluster_queue: str, size: str, *, limit: int, ended_by: int | None = None
+    ) -> Waits:
         """The latest waits of workloads of a size class, in the order they started."""
 
-    def waits_since(self, since: Instant) -> dict[str, list[int]]:
+    def waits_since(self, since: Instant, *, ended_by: int | None = None) -> dict[str, list[int]]:
         """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
 
     def rounds(
@@ -332,6 +331,12 @@ class PartitionSession(Protocol):
 
     def now(self) -> Instant:
         """The database's clock, read afresh."""
+
+    def expired(self, at: Instant, after_seconds: int | None, *, limit: int) -> list[Loaded]:
+        """Workloads with a `retention_deadline` not after `at`, the first finished first."""
+
+    def next_expiry(self, after_seconds: int | None) -> Instant | None:
+        """The earliest instant from which `expired` finds a workload."""
 
     def commit_decisions(
         self, units: Sequence[AppendUnit], *, next_due: Instant | None

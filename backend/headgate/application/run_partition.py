@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace
 
+from headgate.application.commands.append_unit import unit_of
 from headgate.application.failures import GapInLog
 from headgate.application.live_state import NEVER_SYNCED, LiveState
 from headgate.application.ports import (
@@ -18,6 +20,7 @@ from headgate.application.ports import (
     Verdict,
 )
 from headgate.application.scheduling_cycles import (
+    SCHEDULER,
     CycleRecord,
     PlanRequest,
     Stopwatch,
@@ -25,8 +28,14 @@ from headgate.application.scheduling_cycles import (
     plan_batch,
     record_of,
 )
-from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.cluster_state import ClusterState
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.recorded_event import EventMetadata, RecordedEvent
+from headgate.domain.scheduling.cycle_context import Decision
+from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
+from headgate.domain.scheduling.partition.wakes import wakes_of
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant, seconds_after
+from headgate.domain.workloads.ended import expired_deletion
 from headgate.event_log.chain import PastLost
 
 CATCH_UP_LIMIT = 5_000
@@ -180,10 +189,67 @@ def _work(
     position = _catch_up(live, session)
     if live.cluster_state.config_position != live.synced_at:
         return None
+    next_expiry = _next_expiry(live.cluster_state, session)
+    if next_expiry is not None and next_expiry <= (at := session.now()):
+        if _delete_expired(scheduler, session, progress, at):
+            return None
+        next_expiry = seconds_after(at, RETENTION_RETRY_SECONDS)
     if progress.settled is not None and progress.settled[0] == position:
-        session.commit_idle(idle_position=position, next_due=progress.settled[1])
+        next_due = _earlier(progress.settled[1], next_expiry)
+        session.commit_idle(idle_position=position, next_due=next_due)
         return "idle"
-    return _decide(scheduler, session, progress)
+    return _decide(scheduler, session, progress, next_expiry)
+
+
+RETENTION_RETRY_SECONDS = 60
+"""When retention looks again for a workload that it could not delete, as it is quarantined."""
+
+
+def _next_expiry(cluster_state: ClusterState, session: PartitionSession) -> Instant | None:
+    """When retention deletes the next finished workload; one partition does so for all."""
+    if session.row.key != INSTALLATION:
+        return None
+    return session.next_expiry(_retention_seconds(cluster_state))
+
+
+def _retention_seconds(cluster_state: ClusterState) -> int | None:
+    return cluster_state.config.configuration.retention.after_finished_seconds
+
+
+def _delete_expired(
+    scheduler: Scheduler, session: PartitionSession, progress: _Progress, at: Instant
+) -> bool:
+    """Delete finished workloads at their `retention_deadline`; false if none can be deleted.
+
+    It is no part of a plan: the fold knows finished workloads no longer (ADR 0058).
+    """
+    cluster_state, limit = scheduler.live.cluster_state, scheduler.budget.decisions
+    after_seconds, decisions = _retention_seconds(cluster_state), []
+    for row in session.expired(at, after_seconds, limit=limit):
+        event = expired_deletion(row.state, after_seconds, at)
+        if event is not None and row.stream not in cluster_state.quarantined:
+            decisions.append(Decision({row.stream: row.version}, ((row.stream, event),), ()))
+    if not decisions:
+        return False
+    unit = unit_of(
+        decisions,
+        lambda _: Absent(),
+        partial(wakes_of, cluster_state),
+        at=at,
+        metadata=EventMetadata(actor=SCHEDULER, correlation=scheduler.ids.new()),
+    )
+    config_position, past = cluster_state.config_position, scheduler.live.point
+    bound = replace(unit, config_position=config_position, past=past)
+    verdict = session.commit_decisions([bound], next_due=at)[0]
+    is_taken = isinstance(verdict, Appended)
+    progress.conflicts = 0 if is_taken else progress.conflicts + 1
+    progress.decisions += len(decisions) if is_taken else 0
+    progress.settled = None
+    return True
+
+
+def _earlier(due: Instant | None, other: Instant | None) -> Instant | None:
+    return min((each for each in (due, other) if each is not None), default=None)
 
 
 def _catch_up(live: LiveState, session: PartitionSession) -> int:
@@ -196,7 +262,10 @@ def _catch_up(live: LiveState, session: PartitionSession) -> int:
 
 
 def _decide(
-    scheduler: Scheduler, session: PartitionSession, progress: _Progress
+    scheduler: Scheduler,
+    session: PartitionSession,
+    progress: _Progress,
+    next_expiry: Instant | None,
 ) -> RunOutcome | None:
     """Plan on an overlay that is kept only if the log has taken exactly what was planned.
 
@@ -209,12 +278,13 @@ def _decide(
     with cluster_state.overlay() as overlay:
         inadmissible = cluster_state.partition(session.row.key).inadmissible_snapshot()
         planned = plan_batch(cluster_state, planning)
+        next_due = _earlier(planned.next_due, next_expiry)
         if planned.unit is None:
-            session.commit_idle(idle_position=before, next_due=planned.next_due)
+            session.commit_idle(idle_position=before, next_due=next_due)
             return "idle"
         stopwatch.planned()
         unit = replace(planned.unit, past=scheduler.live.point)
-        verdict = session.commit_decisions([unit], next_due=planned.next_due)[0]
+        verdict = session.commit_decisions([unit], next_due=next_due)[0]
         stopwatch.committed()
         between = _between(scheduler.live, session, before, verdict)
         if isinstance(verdict, Appended) and between is not None:

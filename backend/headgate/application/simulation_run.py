@@ -1,6 +1,6 @@
 """Changes applied in an overlay of a fork, beside the same time without them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -25,6 +25,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.what_if import DidNotSettle, Effect, SettlingRun, effects
 from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
+from headgate.domain.workloads.events import WorkloadDeleted
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload
 
@@ -35,12 +36,14 @@ MAX_EVENTS = 20_000
 class SimulationRequest:
     """The changes, their instant and the time limit; `is_late` is polled.
 
-    It may raise where the outcome is not needed any more.
+    It may raise where the outcome is not needed any more. `ended` are those workloads among the
+    changed ones, by stream, that have ended and left the fold.
     """
 
     changes: Sequence[StreamCommand]
     at: Instant
     is_late: Callable[[], bool]
+    ended: Mapping[str, Workload] = field(default_factory=dict)
 
     def is_spent(self, facts: int) -> bool:
         """Whether the limit of events or time is reached."""
@@ -109,9 +112,14 @@ def _make(
 ) -> tuple[str, ...]:
     """Make every change after the ones before it; the workloads that were changed."""
     keys: dict[str, None] = {}
+    ended = dict(request.ended)
     for change in request.changes:
         request.raise_if_late()
-        settling.assume(*decide_on_state(cluster_state, change, request.at).events)
+        known = ended.get(change.stream)
+        events = decide_on_state(cluster_state, change, request.at, known).events
+        settling.assume(*events)
+        if any(isinstance(event, WorkloadDeleted) for _, event in events):
+            ended.pop(change.stream, None)
         kind, key = kind_and_key(change.stream)
         if kind == "workload":
             keys[key] = None

@@ -11,7 +11,7 @@ from headgate.application.access.redaction import (
     allows,
     shown_key,
 )
-from headgate.application.application_services import ApplicationServices
+from headgate.application.application_services import ApplicationServices, whole_workloads
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.cooperative import Cooperative, each, run_yielding, stop_if_cancelled
@@ -51,7 +51,7 @@ from headgate.application.simulation_run import (
     run_simulation,
 )
 from headgate.application.workload_filter import Waits
-from headgate.domain.recorded_event import workload_stream
+from headgate.domain.recorded_event import kind_and_key, workload_stream
 from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.state import RoundVictim
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
@@ -174,7 +174,8 @@ async def simulate(
         stop_if_cancelled()
         return is_trial_over()
 
-    request = SimulationRequest(changes, at, is_over)
+    ended = await _ended_among(services, changes)
+    request = SimulationRequest(changes, at, is_over, ended)
     try:
         outcome = await history.executor.do(lambda: run_simulation(cluster_state, request))
     except DidNotSettle as failure:
@@ -185,6 +186,15 @@ async def simulate(
     alike = [wait_key(config, each) for each in found if each is not None]
     waits = await asyncio.to_thread(past_waits, services.models, alike)
     return await run_yielding(_View(services, viewer, outcome, waits).whole(as_of))
+
+
+async def _ended_among(
+    services: ApplicationServices, changes: Sequence[StreamCommand]
+) -> dict[str, Workload]:
+    """Those of the changed workloads, by stream, that have ended."""
+    named = (kind_and_key(change.stream) for change in changes)
+    found = await whole_workloads(services, [key for kind, key in named if kind == "workload"])
+    return {workload_stream(k): each for k, each in found.items() if each.finished_at is not None}
 
 
 @dataclass(frozen=True, slots=True)

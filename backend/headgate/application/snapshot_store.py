@@ -292,10 +292,11 @@ class SnapshotStore:
             if part is None:
                 return None
             parts.append(part)
-        cluster_state = ClusterState.load(self._versions.rest(kept.rest, version))
         used: dict[str, list[str]] = {name: [] for name in kept.parts}
-        for key, number in zip(kept.workloads, kept.part_of, strict=True):
-            cluster_state.workloads[key] = parts[number][key]
+        places = list(zip(kept.workloads, kept.part_of, strict=True))
+        workloads = {key: parts[number][key] for key, number in places}
+        cluster_state = ClusterState.load(self._versions.rest(kept.rest, version), workloads)
+        for key, number in places:
             used[kept.parts[number]].append(key)
         self._let_go(used)
         return cluster_state

@@ -1,10 +1,13 @@
 """Time travel: the installation as it was at a past position, its inline read models included."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import heapq
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import islice
 from typing import Any
+
+import msgspec
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.historical_ports import (
@@ -16,12 +19,9 @@ from headgate.application.historical_ports import (
     point_at_instant,
     point_at_position,
 )
-from headgate.application.historical_states import (
-    EndedStates,
-    HistoricalStates,
-    archived_gaps_reported,
-)
+from headgate.application.historical_states import HistoricalStates, archived_gaps_reported
 from headgate.application.ports import (
+    EventFilter,
     EventLog,
     Loaded,
     ReadModels,
@@ -33,6 +33,7 @@ from headgate.application.workload_filter import (
     NEWEST_FIRST,
     CountedField,
     Waits,
+    WorkloadFilter,
     WorkloadGroup,
     grouped,
     listed_cluster_queue,
@@ -50,7 +51,11 @@ from headgate.domain.recorded_event import (
 )
 from headgate.domain.rejection import InvalidRequest
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workload_index import Age
+from headgate.domain.workloads.ended import ENDED_PHASES, has_ended
+from headgate.domain.workloads.events import WorkloadDeleted
 from headgate.domain.workloads.state import Workload
+from headgate.event_log.codec import name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +81,7 @@ async def services_at(services: ApplicationServices, requested: PointInTime) -> 
     return replace(
         services,
         log=log,
-        models=HistoricalReadModels(
-            cluster_state, point, services.log, services.models, history.ended
-        ),
+        models=HistoricalReadModels(cluster_state, point, services.log, services.models),
         followers=HistoricalFollowers(services.followers, point, log),
         clock=FixedClock(point.at),
         reader=FixedReader(cluster_state),
@@ -149,6 +152,7 @@ def sample_instants(services: ApplicationServices, period: SampledPeriod) -> lis
 
 BATCH, MAX_BATCH = 200, 2_000
 """So many ended workloads are read at once where a past list may need them: first, and later."""
+DELETED = name_of(WorkloadDeleted)
 
 MAX_PLAN_MICROSECONDS = 600 * MICROSECONDS_PER_SECOND
 """By so much the instants of neighbouring events may disagree with their order at most."""
@@ -156,18 +160,26 @@ MAX_PLAN_MICROSECONDS = 600 * MICROSECONDS_PER_SECOND
 
 @dataclass(frozen=True, slots=True)
 class HistoricalReadModels:
-    """Fills the port `ReadModels` from a fold; `live` tells only which rounds there ever were."""
+    """Fills the port `ReadModels` from a fold and, for what has left it, from rows and streams.
+
+    The row of an ended workload holds unless something has happened since; what was deleted since
+    is named by the log. `live` tells of rounds only which there ever were.
+    """
 
     cluster_state: ClusterState
     point: ResolvedPoint
     log: EventLog
     live: ReadModels
-    known: EndedStates
+    _versions: dict[str, int] = field(default_factory=dict)
 
     def load(self, streams: Sequence[str]) -> list[Loaded]:
         """Returns the objects of these streams, in their order."""
-        named = [stream for stream in streams if stream.startswith("workload/")]
-        ended = self._ended([kind_and_key(stream)[1] for stream in named])
+        named = (stream for stream in streams if stream.startswith("workload/"))
+        gone = [s for s in named if isinstance(self.cluster_state.state_of(s), Absent)]
+        ended = {row.stream: row.state for row in self.live.load(gone) if self._stands(row)}
+        for stream in gone:
+            if stream not in ended:
+                ended[stream] = self._from_stream(stream)
         return self._loaded(
             [(stream, ended.get(stream) or self._state_of(stream)) for stream in streams]
         )
@@ -194,91 +206,124 @@ class HistoricalReadModels:
         """All workloads that match, counted by a field, most GPUs first."""
         return grouped(self._matching(query), by)[: query.limit]
 
-    def waits_like(self, cluster_queue: str, size: str, *, limit: int) -> Waits:
+    def waits_like(
+        self, cluster_queue: str, size: str, *, limit: int, ended_by: int | None = None
+    ) -> Waits:
         """The latest waits of workloads of a size class, in the order they started."""
-        found = list(self.cluster_state.workloads.values())
-        for batch in self._by_end(cluster_queue):
-            latest = waits_like(found, cluster_queue, size, limit)
-            first, _ = batch[0]
-            if len(latest) == limit and latest[0][0] > first:
-                break
-            found += self._ended([key for _, key in batch]).values()
-        return waits_like(found, cluster_queue, size, limit)
+        assert ended_by is None, "it is the past that is asked, and not its past"
+        position = self.point.position
+        ended = self.live.waits_like(cluster_queue, size, limit=limit, ended_by=position)
+        found = [*waits_like(self._without_rows(cluster_queue), cluster_queue, size, limit), *ended]
+        return sorted(found)[max(0, len(found) - limit) :]
 
-    def waits_since(self, since: Instant) -> dict[str, list[int]]:
+    def waits_since(self, since: Instant, *, ended_by: int | None = None) -> dict[str, list[int]]:
         """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
-        found = list(self.cluster_state.workloads.values())
-        for batch in self._by_end(""):
-            if batch[0][0] < since:
-                break
-            found += self._ended([key for _, key in batch]).values()
-        return waits_since(found, since)
+        assert ended_by is None, "it is the past that is asked, and not its past"
+        found = waits_since(self._without_rows(""), since)
+        for queue, waits in self.live.waits_since(since, ended_by=self.point.position).items():
+            found[queue] = sorted((*found.get(queue, ()), *waits))
+        return found
+
+    def _without_rows(self, cluster_queue: str) -> Iterator[Workload]:
+        """Those that had not ended, and those deleted since; other ClusterQueues are left out."""
+        yield from (each for each in self.cluster_state.workloads.values() if not has_ended(each))
+        doors, deletions = self.cluster_state.config.local_queues, self._deletions(None)
+        for stream, event in tuple(deletions.items()):
+            door = doors.get(f"{stream.split('/')[1]}/{event.queue_name}")
+            if cluster_queue and door is not None and door.spec.cluster_queue != cluster_queue:
+                del deletions[stream]
+        yield from self._deleted(deletions, None)
 
     def _matching(self, query: WorkloadQuery) -> Iterator[tuple[Workload, str]]:
-        """The workloads that match, with the ClusterQueues they are listed under."""
+        """The workloads that match, with the ClusterQueues they are listed under; newest first."""
         after = query.after if query.order == NEWEST_FIRST else None
-        keys = (
-            key for key in self.cluster_state.reads.newest(after) if self._may_match(key, query)
+        known = self.cluster_state.workloads
+        of_fold = (known[key] for key in self.cluster_state.reads.newest(after))
+        ended = self._ended(query.where, after)
+        for workload in heapq.merge(of_fold, ended, key=_age_of, reverse=True):
+            cluster_queue = listed_cluster_queue(self.cluster_state.config, workload)
+            if query.where.matches(workload, cluster_queue, query.keys):
+                yield workload, cluster_queue
+
+    def _ended(self, where: WorkloadFilter, after: Age | None) -> Iterator[Workload]:
+        """The ended workloads that the fold has no longer and that may match, newest first."""
+        phases = tuple(each for each in ENDED_PHASES if not where.phases or each in where.phases)
+        if not phases or not self.cluster_state.ended.number_of(where.namespaces):
+            return
+        deletions = self._deletions(where.namespaces)
+        gone = self._deleted(deletions, after)
+        latest = (self.point.at + MAX_PLAN_MICROSECONDS, "")
+        query = WorkloadQuery(
+            # What may have been changed after the end is compared with the state of the moment.
+            where=WorkloadFilter(
+                namespaces=where.namespaces,
+                phases=phases,
+                local_queue=where.local_queue,
+                name_contains=where.name_contains,
+                owner=where.owner,
+            ),
+            after=latest if after is None else min(after, latest),
+            limit=BATCH,
         )
-        sizes = chain((BATCH,), repeat(MAX_BATCH))
-        while batch := list(islice(keys, next(sizes))):
-            ended = self._ended(batch)
-            for key in batch:
-                workload = ended.get(workload_stream(key)) or self.cluster_state.workloads[key]
-                cluster_queue = listed_cluster_queue(self.cluster_state.config, workload)
-                if query.where.matches(workload, cluster_queue, query.keys):
-                    yield workload, cluster_queue
+        others = self._of_rows(query, deletions)
+        yield from heapq.merge(gone, others, key=_age_of, reverse=True)
 
-    def _may_match(self, key: str, query: WorkloadQuery) -> bool:
-        """Whether the record of a workload, where there is no more of it, lets it match."""
-        record = self.cluster_state.ended.records.get(key)
-        if record is None:
-            return True
-        where, (namespace, _, name) = query.where, key.partition("/")
-        return (
-            (where.namespaces is None or namespace in where.namespaces)
-            and (not where.phases or record.phase in where.phases or key in query.keys)
-            and where.local_queue in {"", record.queue_name}
-            and where.name_contains in name
-        )
+    def _of_rows(self, query: WorkloadQuery, skipped: Container[str]) -> Iterator[Workload]:
+        """The ended workloads of rows, as they were at the moment."""
+        known = self.cluster_state.workloads
+        while page := self.live.workloads(query):
+            for row in page:
+                if row.state.key in known or row.stream in skipped:
+                    continue
+                state = row.state if self._stands(row) else self._from_stream(row.stream)
+                if isinstance(state, Workload):
+                    yield state
+            if len(page) < query.limit:
+                return
+            last = page[-1].state
+            query = msgspec.structs.replace(query, after=_age_of(last), limit=MAX_BATCH)
 
-    def _by_end(self, cluster_queue: str) -> Iterator[list[tuple[Instant, str]]]:
-        """The workloads with no more than a record, the latest end first, with its instant.
-
-        Those are left out that came through a LocalQueue of another ClusterQueue.
-        """
-        doors = self.cluster_state.config.local_queues
-        ends = []
-        for key, record in self.cluster_state.ended.records.items():
-            door = doors.get(f"{key.partition('/')[0]}/{record.queue_name}")
-            if not cluster_queue or door is None or door.spec.cluster_queue == cluster_queue:
-                ends.append((record.finished_at, key))
-        ends.sort(reverse=True)
-        for start in range(0, len(ends), MAX_BATCH):
-            yield ends[start : start + MAX_BATCH]
-
-    def _ended(self, keys: Iterable[str]) -> dict[str, Workload]:
-        """By stream, the states of those workloads of which the fold has only records.
-
-        They are those of the rows where nothing has happened since, else of the streams.
-        """
-        records = self.cluster_state.ended.records
-        found: dict[str, Workload] = {}
-        unread: list[str] = []
-        for key in keys:
-            if (record := records.get(key)) is not None:
-                state = self.known.get(key, record)
-                if state is None:
-                    unread.append(workload_stream(key))
-                else:
-                    found[workload_stream(key)] = state
-        for loaded in self.live.load(unread):
-            is_unchanged = loaded.version == self.cluster_state.version_of(loaded.stream)
-            state = loaded.state if is_unchanged else self._from_stream(loaded.stream)
-            if isinstance(state, Workload):
-                found[loaded.stream] = state
-                self.known.put(records[state.key], state)
+    def _deletions(self, namespaces: Collection[str] | None) -> dict[str, WorkloadDeleted]:
+        """The first deletion since of each workload that had ended at the moment, by stream."""
+        streams = () if namespaces is None else tuple(f"workload/{each}/" for each in namespaces)
+        if namespaces is not None and not streams:
+            return {}
+        where = EventFilter(types=(DELETED,), streams=streams, after=self.point.position)
+        latest, before = self.point.at + MAX_PLAN_MICROSECONDS, None
+        known, found = self.cluster_state.workloads, dict[str, WorkloadDeleted]()
+        while page := self.log.page(where, before=before, limit=MAX_BATCH):
+            for recorded in page:
+                event = recorded.event
+                assert isinstance(event, WorkloadDeleted), "the log was asked for nothing else"
+                is_late = event.finished_at is not None and event.finished_at > latest
+                if not is_late and kind_and_key(recorded.stream)[1] not in known:
+                    found[recorded.stream] = event
+            before = page[-1].position
         return found
+
+    def _deleted(
+        self, deletions: Mapping[str, WorkloadDeleted], after: Age | None
+    ) -> Iterator[Workload]:
+        """The workloads of deletions as they were at the moment, newest first, from an age on."""
+        ages: list[tuple[Age, str]] = []
+        for stream, event in deletions.items():
+            created_at = event.created_at
+            if created_at is None and isinstance(state := self._from_stream(stream), Workload):
+                created_at = state.created_at
+            if created_at is not None:
+                ages.append(((created_at, kind_and_key(stream)[1]), stream))
+        for age, stream in sorted(ages, reverse=True):
+            if after is None or age < after:
+                state = self._from_stream(stream)
+                if isinstance(state, Workload):
+                    yield state
+
+    def _stands(self, row: Loaded) -> bool:
+        """Whether nothing has happened to an object of a row since the moment."""
+        is_same = 0 < row.position <= self.point.position
+        if is_same:
+            self._versions[row.stream] = row.version
+        return is_same
 
     def rounds(
         self,
@@ -318,14 +363,17 @@ class HistoricalReadModels:
         return found
 
     def _from_stream(self, stream: str) -> Any:  # noqa: ANN401 - same
-        """The state of an object that ended so long before that the fold has let go of it."""
+        """The state of an object that the fold has let go of, as it was at the moment."""
         kind, state = kind_and_key(stream)[0], Absent()
-        for recorded in self.log.read_stream(stream)[: self.cluster_state.version_of(stream)]:
+        for recorded in self.log.read_stream(stream):
+            if recorded.position > self.point.position:
+                break
             state = evolve_state(kind, state, with_owner_of_actor(recorded), recorded.at)
+            self._versions[stream] = recorded.version
         return state
 
     def _loaded(self, found: Sequence[tuple[str, Any]]) -> list[Loaded]:
-        places = [(stream, version_at(self.cluster_state, self.log, stream)) for stream, _ in found]
+        places = [(stream, self._version_of(stream)) for stream, _ in found]
         positions = self.log.positions_of(places)
         return [
             Loaded(stream=stream, version=version, position=position, state=state)
@@ -334,9 +382,16 @@ class HistoricalReadModels:
             )
         ]
 
+    def _version_of(self, stream: str) -> int:
+        return self.cluster_state.version_of(stream) or self._versions.get(stream, 0)
+
+
+def _age_of(workload: Workload) -> Age:
+    return workload.created_at, workload.key
+
 
 def version_at(cluster_state: ClusterState, log: EventLog, stream: str) -> int:
-    """How many events a stream had at the position of a fold, which keeps none of deleted ones."""
+    """How many events a stream had at the position of a fold, which has not all workloads."""
     known = cluster_state.version_of(stream)
     if known or not stream.startswith("workload/"):
         return known

@@ -30,7 +30,7 @@ from headgate.domain.recorded_event import (
     with_owner_of_actor,
     workload_stream,
 )
-from headgate.domain.rounds.state import Round, oldest_ended_rounds
+from headgate.domain.rounds.state import Round, named_while_open, oldest_ended_rounds
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_index import ClusterIndex, PartitionIndex
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, PartitionLayout
@@ -39,8 +39,9 @@ from headgate.domain.starts import FoldedStarts, RecentStarts, StartUndo
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, error_message
 from headgate.domain.workload_index import WorkloadReads
-from headgate.domain.workloads.ended import EndedTables, EndedWorkloads
-from headgate.domain.workloads.state import Workload, with_shared_parts
+from headgate.domain.workloads.ended import EndedWorkloads, EndUndo, FoldedEnds
+from headgate.domain.workloads.events import EndPhase
+from headgate.domain.workloads.state import Workload, WorkloadsByKey, with_shared_parts
 
 ABSENT = Absent()
 FoldUndo: TypeAlias = tuple[UsageUndo, StartUndo]
@@ -52,7 +53,7 @@ class _Snapshot(msgspec.Struct, kw_only=True):
     config_position: int
     config: ObjectSet
     workloads: dict[str, Workload]
-    ended: EndedTables
+    ended: FoldedEnds
     rounds: dict[str, Round]
     versions: dict[str, int]
     quarantined: dict[str, Message]
@@ -72,6 +73,7 @@ class _Assumed(msgspec.Struct, frozen=True, gc=False):
     changed_at: Instant
     active_since: dict[str, Instant]
     undo: FoldUndo
+    undo_end: EndUndo
 
 
 class Overlay:
@@ -102,8 +104,8 @@ class Overlay:
 class ClusterState:
     """Mutable container of frozen states, changed by events alone; deterministic.
 
-    `workloads` are those that have not ended, and the latest that have; `ended` has a record of all
-    others until they are deleted (ADR 0050). `versions` are those of streams with a state.
+    `workloads` are those that have not ended, and the latest that have; `ended` counts all that
+    have until they are deleted (ADR 0058). `versions` are those of streams with a state.
     `quarantined` names streams with an event or a state that could not be folded or indexed, with
     the reason; everything else goes on without them.
     """
@@ -113,7 +115,6 @@ class ClusterState:
         # The index reads the same dictionaries, so they are filled and never replaced.
         self.config: Final = ObjectSet() if config is None else config
         self.workloads: Final[dict[str, Workload]] = {}
-        self.ended: Final = EndedWorkloads()
         self.rounds: Final[dict[str, Round]] = {}
         self.quarantined: Final[dict[str, Message]] = {}
         self._log_history: Final[dict[str, LogState]] = {}
@@ -124,11 +125,14 @@ class ClusterState:
         self.changed_at: Instant = 0
         self.usage_history = UsageHistory()
         self.recent_starts = RecentStarts()
-        workloads = self.workloads, self.ended.records
-        self.reads: Final = WorkloadReads(*workloads, self.quarantined)
-        self._objects = NamespaceCounts(self.config, *workloads)
+        self.reads: Final = WorkloadReads(self.workloads, self.quarantined)
         self._overlay: Overlay | None = None
-        self._index = ClusterIndex(self.config, *workloads, self.rounds, self.quarantined)
+        counts: dict[str, dict[EndPhase, int]] = {}
+        self._index = ClusterIndex(
+            self.config, self.workloads, counts, self.rounds, self.quarantined
+        )
+        self.ended: Final = EndedWorkloads(counts, self._index.count_ended)
+        self._objects = NamespaceCounts(self.config, self.workloads, self.ended)
 
     def apply(self, recorded: RecordedEvent) -> None:
         """Fold the next event of the log; a gap, or a step back, is a bug and crashes."""
@@ -142,19 +146,18 @@ class ClusterState:
         self._change(recorded.stream, with_owner_of_actor(recorded), recorded.at)
         self.versions[recorded.stream] = recorded.version
         self._forget_old_rounds(recorded.stream)
-        if self.ended.is_due:
-            self.forget_what_ended(recorded.stream)
+        self.forget_what_ended(recorded.stream)
 
     def forget_what_ended(self, *changed: str, max_whole: int | None = None) -> None:
-        """Keep records of workloads that ended before the latest, nothing of deleted `changed`."""
+        """Keep nothing of workloads that ended before the latest, nor of absent `changed`."""
         for stream in changed:
             if stream.startswith("workload/") and self.state_of(stream) is ABSENT:
                 self.versions.pop(stream, None)
-                self.ended.failures.pop(kind_and_key(stream)[1], None)
         for key in self.ended.surplus(max_whole):
             self._index.settle(key)
             if (stream := workload_stream(key)) not in self.quarantined:
-                self.ended.put(self.workloads.pop(key), self.versions.pop(stream))
+                self.reads.forget(self.workloads.pop(key))
+                self.versions.pop(stream, None)
 
     def may_come_after(self, recorded: RecordedEvent) -> bool:
         """Whether folding it after what was assumed gives the state that folding it before gives.
@@ -179,18 +182,13 @@ class ClusterState:
                 self._undo(overlay.assumed)
             self.base_position = self.position
 
-    @property
-    def has_overlay(self) -> bool:
-        """Whether events may be assumed now."""
-        return self._overlay is not None
-
     def assume(self, stream: str, event: DomainEvent, at: Instant) -> None:
         """Fold an event that is not in the log yet, as if it came next; only in an overlay."""
         assert self._overlay is not None, "events are assumed only in an overlay"
         state, version = self.state_of(stream), self.version_of(stream)
         here = (self.config_position, self.changed_at, self.config.active_since)
         undo = self._change(stream, event, at)
-        self._overlay.assumed.append(_Assumed(stream, state, version, *here, undo))
+        self._overlay.assumed.append(_Assumed(stream, state, version, *here, *undo))
         self.versions[stream] = version + 1
 
     @property
@@ -240,17 +238,12 @@ class ClusterState:
 
     def version_of(self, stream: str) -> int:
         """Return how many events the stream has; 0 where it has no state."""
-        known = self.versions.get(stream)
-        return self.ended.version_of(kind_and_key(stream)[1]) if known is None else known
-
-    def workload(self, key: str) -> Workload | None:
-        """Return a workload; of one that ended earlier, what its record tells."""
-        return self.workloads.get(key) or self.ended.restored(key)
+        return self.versions.get(stream, 0)
 
     def state_of(self, stream: str) -> Any:  # noqa: ANN401 - one of the aggregates' states, by kind
-        """Return the state of any object or round, as `workload`; `Absent` where there is none."""
+        """Return the state of any object, workload or round; `Absent` where there is none."""
         kind, key = kind_and_key(stream)
-        found = self.workload(key) if kind == "workload" else self._states(kind).get(key)
+        found = self._states(kind).get(key)
         return ABSENT if found is None else found
 
     def dump(self, *, with_workloads: bool = True) -> bytes:
@@ -262,7 +255,7 @@ class ClusterState:
             config_position=self.config_position,
             config=self.config,
             workloads=self.workloads if with_workloads else {},
-            ended=self.ended.tables,
+            ended=self.ended.dump(),
             rounds=self.rounds,
             versions=self.versions,
             quarantined=self.quarantined,
@@ -290,16 +283,19 @@ class ClusterState:
         return forked
 
     @classmethod
-    def load(cls, body: bytes) -> "ClusterState":
-        """Decode what `dump` has encoded."""
+    def load(cls, body: bytes, workloads: WorkloadsByKey | None = None) -> "ClusterState":
+        """Decode what `dump` has encoded; `workloads` are given that it has left out."""
         snapshot = msgspec.msgpack.decode(body, type=_Snapshot)
         loaded = cls(snapshot.config)
         loaded.position = loaded.base_position = snapshot.position
         loaded.config_position, loaded.changed_at = snapshot.config_position, snapshot.changed_at
-        for key, workload in snapshot.workloads.items():
-            loaded.workloads[key] = with_shared_parts(workload)
         loaded.ended.update(snapshot.ended)
+        known = {key: with_shared_parts(each) for key, each in snapshot.workloads.items()}
+        loaded.workloads.update(known if workloads is None else workloads)
+        loaded.ended.take(loaded.workloads.values())
         loaded.rounds.update(snapshot.rounds)
+        for found in snapshot.rounds.values():
+            loaded.ended.note_named((), named_while_open(found))
         loaded.versions = snapshot.versions
         loaded.quarantined.update(snapshot.quarantined)
         loaded._log_history.update(snapshot.log_history)
@@ -308,23 +304,23 @@ class ClusterState:
         loaded.recent_starts = RecentStarts(snapshot.recent_starts)
         return loaded
 
-    def _change(self, stream: str, event: DomainEvent, at: Instant) -> FoldUndo:
+    def _change(self, stream: str, event: DomainEvent, at: Instant) -> tuple[FoldUndo, EndUndo]:
         self.position += 1
         self.changed_at = max(at, self.changed_at)
         kind, key = kind_and_key(stream)
         if isinstance(event, EventIgnored) and kind != "workload":
-            return {}, None
+            return ({}, None), None
         if kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent):
             self.config_position = self.position
             self._index.forget_layout()
         states = self._states(kind)
-        found = states.get(key) or (self.ended.restored(key) if kind == "workload" else None)
+        found = states.get(key)
         was_active = queue_activities(self.config, kind, key) if kind in ACTIVITY_KINDS else {}
         try:
             after = evolve_state(kind, ABSENT if found is None else found, event, at)
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
             self.quarantined[stream] = error_message(error)
-            return {}, None
+            return ({}, None), None
         if self.quarantined.pop(stream, None) is not None:
             self._index.forget_partitions()
             self.reads.forget_index()
@@ -333,13 +329,11 @@ class ClusterState:
             after = None
         else:
             states[key] = after
-        if kind == "workload":
-            self.ended.note(key, found, after)
-        self._objects.count(kind, key, (after is not None) - (found is not None))
+        undo_end = self._note(kind, key, found, after, event)
         if kind in ACTIVITY_KINDS:
             self.config.active_since = active_since_after(self.config, kind, key, was_active, at)
         self._index.replace(kind, key, found, after, is_assumed=self._overlay is not None)
-        return self._account(kind, found, after, at)
+        return self._account(kind, found, after, at), undo_end
 
     def _account(self, kind: str, before: Any, after: Any, at: Instant) -> FoldUndo:  # noqa: ANN401 - by kind
         """Fold what has a fold of its own beside the states; the index follows them."""
@@ -360,11 +354,18 @@ class ClusterState:
             states.pop(key, None)
         else:
             states[key] = after
-        self._objects.count(kind, key, (key in states) - (before is not None))
-        self._index.replace(kind, key, before, states.get(key), is_assumed=False)
+        found = states.get(key)
+        self._note(kind, key, before, found)
+        self._index.replace(kind, key, before, found, is_assumed=False)
         if kind == "workload":
-            self.ended.note(key, before, states.get(key))
-            self.reads.replace(before, states.get(key))
+            self.reads.replace(before, found)
+
+    def _note(self, kind: str, key: str, old: Any, new: Any, event: object = None) -> EndUndo:  # noqa: ANN401 - same
+        """Note which objects there are, and which workloads have ended or are named by rounds."""
+        self._objects.replace(kind, key, old, new)
+        if kind == "round":
+            self.ended.note_named(named_while_open(old), named_while_open(new))
+        return self.ended.note(key, old, new, event) if kind == "workload" else None
 
     def _undo(self, journal: Sequence[_Assumed]) -> None:
         self._index.forget_layout()
@@ -372,6 +373,8 @@ class ClusterState:
             self._replace(*kind_and_key(assumed.stream), assumed.state)
             self.usage_history.restore(assumed.undo[0])
             self.recent_starts.restore(assumed.undo[1])
+            if assumed.undo_end is not None:
+                assumed.undo_end()
             self.config_position, self.changed_at = assumed.config_position, assumed.changed_at
             self.config.active_since = assumed.active_since
             self.position -= 1

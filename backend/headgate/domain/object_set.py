@@ -15,6 +15,7 @@ from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.priority_classes import SYSTEM_CLASSES
 from headgate.domain.kinds.registry import KINDS, KINDS_BY_STREAM
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.ended import EndedWorkloads, has_ended
 from headgate.domain.workloads.state import Workload
 
 if TYPE_CHECKING:
@@ -124,11 +125,11 @@ def terminating_objects(config: ObjectSet) -> tuple[tuple[str, str], ...]:
 class NamespaceCounts:
     """The numbers of workloads and configured objects by namespace, from when they are first read.
 
-    `ended` are the workloads of which only a record is kept.
+    `ended` has the numbers of those workloads that have ended.
     """
 
     def __init__(
-        self, config: ObjectSet, workloads: Mapping[str, Workload], ended: Mapping[str, object]
+        self, config: ObjectSet, workloads: Mapping[str, Workload], ended: EndedWorkloads
     ) -> None:
         self._config = config
         self._workloads = workloads
@@ -140,9 +141,15 @@ class NamespaceCounts:
         if self._counts is None:
             self._counts = {}
             kinds = (self._config.of_kind(kind) for kind in KINDS_BY_STREAM)
-            for key in chain(self._workloads, self._ended, *kinds):
+            live = (key for key, found in self._workloads.items() if not has_ended(found))
+            for key in chain(live, *kinds):
                 self.count("", key, 1)
-        return self._counts.get(namespace, 0)
+        return self._counts.get(namespace, 0) + self._ended.number_of((namespace,))
+
+    def replace(self, kind: str, key: str, before: object, after: object) -> None:
+        """Count an object that was added or deleted; ended workloads are counted elsewhere."""
+        if self._counts is not None:
+            self.count(kind, key, _is_counted(after) - _is_counted(before))
 
     def count(self, kind: str, key: str, change: int) -> None:
         """Count an object that was added, or with -1 one that was deleted."""
@@ -153,22 +160,22 @@ class NamespaceCounts:
             self._counts[namespace] = self._counts.get(namespace, 0) + change
 
 
+def _is_counted(state: object) -> bool:
+    return state is not None and not (isinstance(state, Workload) and has_ended(state))
+
+
 def referrers_of(
-    config: ObjectSet,
-    workloads: Mapping[str, Workload],
-    kind: str,
-    key: str,
-    ended: Iterable[str] = (),
+    config: ObjectSet, workloads: Mapping[str, Workload], kind: str, key: str
 ) -> tuple[str, ...]:
     """The objects that keep one from going, as `kind/key` in order; `kind` as in stream names.
 
     Besides the objects that name it: a ClusterQueue is kept by the workloads with its quota, a
-    Namespace by everything that lives in it. `ended` are the workloads that ended earlier.
+    Namespace by everything that lives in it.
     """
     if kind == "clusterqueue":
         return (*_objects_naming(config, kind, key), *workloads_with_quota(workloads, key))
     if kind == "namespace":
-        return objects_in_namespace(config, chain(workloads, ended), key)
+        return objects_in_namespace(config, workloads, key)
     return tuple(_objects_naming(config, kind, key))
 
 

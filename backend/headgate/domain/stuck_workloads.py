@@ -18,7 +18,7 @@ from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
-from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.events import WorkloadDeleted, WorkloadEvent
 from headgate.domain.workloads.predicates import exceeded_execution_time, resets_execution_time
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
 
@@ -190,11 +190,13 @@ def forecast(
 ) -> Message:
     """Returns what the workload would do next, were these events recorded now."""
     with cluster_state.overlay():
+        is_deleted = False
         for event in events:
+            is_deleted = is_deleted or isinstance(event, WorkloadDeleted)
             cluster_state.assume(workload_stream(key), event, at)
-        workload = cluster_state.workload(key)
+        workload = cluster_state.workloads.get(key)
         if workload is None:
-            return message("WorkloadDeleted")
+            return message("WorkloadDeleted" if is_deleted else "HasEnded")
         return _what_next(cluster_state, workload, at)
 
 

@@ -8,7 +8,7 @@ work, and not at workloads.
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
-from itertools import chain, islice
+from itertools import islice
 from typing import TypeAlias
 
 import msgspec
@@ -19,7 +19,7 @@ from headgate.domain.scheduling.ordering.pending_places import EquivalenceClass,
 from headgate.domain.scheduling.queueing.pending_entry import equivalence_class
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message
-from headgate.domain.workloads.ended import EndedWorkload, gpus_requested
+from headgate.domain.workloads.ended import gpus_requested
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.predicates import has_admission_gates, is_admissible
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
@@ -27,9 +27,6 @@ from headgate.domain.workloads.transitions.preemption import oldest_ongoing_evic
 
 Age: TypeAlias = tuple[Instant, str]
 """The creation of a workload, and its key: the oldest sorts first."""
-
-FAILED_KEPT_SECONDS = 86_400
-"""Failed workloads are indexed for so long; attention tells of them no longer."""
 
 INDEXED_PHASES: frozenset[Phase] = frozenset({"Inactive", "Starting"})
 
@@ -89,28 +86,19 @@ class WorkloadIndex:
 
     `groups` has those without quota that do not end, but for `skipped` streams; `by_phase` those in
     `INDEXED_PHASES`; `holders` those with quota by ClusterQueue; `evicting` those with an eviction
-    of all or of pods; `failed` those that failed, with the instant, by LocalQueue; `of_cron_jobs`
-    those that a CronJob made and that have not ended, by its `namespace/name`.
+    of all or of pods; `of_cron_jobs` those that a CronJob made and that have not ended, by its
+    `namespace/name`.
     """
 
-    def __init__(
-        self,
-        workloads: Iterable[Workload],
-        ended: Mapping[str, EndedWorkload],
-        skipped: Container[str] = (),
-    ) -> None:
+    def __init__(self, workloads: Iterable[Workload], skipped: Container[str] = ()) -> None:
         self._skipped = skipped
         self.groups: dict[GroupKey, WorkloadsByAge] = {}
         self.by_phase: dict[Phase, dict[str, WorkloadsByAge]] = {}
         self.holders: dict[str, dict[str, None]] = {}
         self.evicting: dict[str, None] = {}
         self.of_cron_jobs: dict[str, dict[str, None]] = {}
-        self.failed: dict[tuple[str, str], SortedBlocks[Age]] = {}
         for workload in workloads:
             self.replace(None, workload)
-        for key, record in ended.items():
-            if record.phase == "Failed":
-                self._note_failed(key, record.queue_name, record.finished_at, 1)
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
         """Index a workload that was added, changed or deleted."""
@@ -138,16 +126,6 @@ class WorkloadIndex:
         found = sorted(self.by_phase.get(phase, {}).items())
         return [each for name, each in found if namespaces is None or name in namespaces]
 
-    def failed_since(
-        self, since: Instant, namespaces: Container[str] | None
-    ) -> dict[tuple[str, str], list[str]]:
-        """The workloads that failed from an instant on by LocalQueue, the latest last."""
-        return {
-            place: [key for _, key in ends.starting_at(ends.rank((since,)))]
-            for place, ends in sorted(self.failed.items())
-            if (namespaces is None or place[0] in namespaces) and ends.rank((since,)) < len(ends)
-        }
-
     def keys_in_phase(self, phase: Phase) -> Iterator[str]:
         """The keys of the workloads in one of `INDEXED_PHASES`."""
         return (key for group in self.in_phase(phase, None) for key in group.by_age())
@@ -174,22 +152,6 @@ class WorkloadIndex:
         if phase in INDEXED_PHASES:
             found = self.by_phase.setdefault(phase, {})
             found.setdefault(workload.namespace, WorkloadsByAge()).count(workload, change)
-        elif phase == "Failed" and workload.finished_at is not None:
-            queue_name = workload.spec.queue_name
-            self._note_failed(workload.key, queue_name, workload.finished_at, change)
-
-    def _note_failed(self, key: str, queue_name: str, at: Instant, change: int) -> None:
-        """Those alone are kept that failed within `FAILED_KEPT_SECONDS` before the latest."""
-        place = (key.partition("/")[0], queue_name)
-        ends = self.failed.setdefault(place, SortedBlocks())
-        if change > 0:
-            ends.add((at, key))
-        elif next(ends.starting_at(ends.rank((at, key))), None) == (at, key):
-            ends.remove((at, key))
-        latest, _ = next(ends.ending_before(len(ends)), (at, key))
-        kept_from = latest - FAILED_KEPT_SECONDS * MICROSECONDS_PER_SECOND
-        while ends and (first := ends.at(0)) < (kept_from,):
-            ends.remove(first)
 
 
 def group_key(workload: Workload) -> GroupKey | None:
@@ -306,12 +268,10 @@ class WorkloadReads:
     def __init__(
         self,
         workloads: Mapping[str, Workload],
-        ended: Mapping[str, EndedWorkload],
         quarantined: Mapping[str, Message],
     ) -> None:
-        # All are filled and never replaced.
+        # Both are filled and never replaced.
         self._workloads = workloads
-        self._ended = ended
         self._quarantined = quarantined
         self._index: WorkloadIndex | None = None
         self._ages: SortedBlocks[Age] | None = None
@@ -323,7 +283,7 @@ class WorkloadReads:
         skipped = tuple(self._quarantined)
         if self._index is None or self._skipped != skipped:
             self._skipped = skipped
-            self._index = WorkloadIndex(self._workloads.values(), self._ended, skipped)
+            self._index = WorkloadIndex(self._workloads.values(), skipped)
         return self._index
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
@@ -335,12 +295,15 @@ class WorkloadReads:
         if self._index is not None and old is not new:
             self._index.replace(old, new)
 
+    def forget(self, ended: Workload) -> None:
+        """Index no longer an ended workload that has left the fold."""
+        if self._ages is not None:
+            self._ages.remove((ended.created_at, ended.key))
+
     def newest(self, before: Age | None = None) -> Iterator[str]:
-        """The keys of all workloads, the newest first, from the one that is next to an age."""
+        """The keys of the workloads of the fold, the newest first, from the one next to an age."""
         if self._ages is None:
-            live = ((each.created_at, key) for key, each in self._workloads.items())
-            ended = ((each.created_at, key) for key, each in self._ended.items())
-            self._ages = SortedBlocks(chain(live, ended))
+            self._ages = SortedBlocks((w.created_at, key) for key, w in self._workloads.items())
         end = len(self._ages) if before is None else self._ages.rank(before)
         return (key for _, key in self._ages.ending_before(end))
 

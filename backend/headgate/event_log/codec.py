@@ -51,6 +51,7 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "workload.finished": 2,
     "workload.eviction_forced": 2,
     "workload.scaled_down": 2,
+    "workload.deleted": 2,
     "workload.imported": 2,
     **{
         name_of(event): 2
@@ -81,7 +82,8 @@ a pending reason has what is free of what an unschedulable workload lacks. Versi
 deactivation may be for an invalid topology request. Version 2 of a scale-down says whether indices
 come again with their next run, and that of an import the attempts before it. Version 5 of an
 Executor and version 2 of its report have the uids of orphaned pods. Version 3 of a partial eviction
-and of a round, and version 2 of its end, name the pods that leave.
+and of a round, and version 2 of its end, name the pods that leave. Version 2 of a deletion tells
+phase, LocalQueue, creation and end of a workload that had ended.
 """
 
 READABLE_SINCE: dict[str, int] = {
@@ -91,6 +93,7 @@ READABLE_SINCE: dict[str, int] = {
     "workload.spec_changed": 4,
     "workload.deactivated": 2,
     "workload.scaled_down": 1,
+    "workload.deleted": 1,
     "workload.imported": 1,
     "cluster_queue.created": 2,
     "cluster_queue.changed": 2,

@@ -274,6 +274,11 @@ def _before_named_pods(fields: Fields) -> Fields:
     return fields
 
 
+def _before_told_ends(fields: Fields) -> Fields:
+    """Deletions of version 1: they do not tell how the workload had ended."""
+    return fields
+
+
 ALWAYS_WRITTEN = frozenset(
     (
         "CronJob",
@@ -349,6 +354,7 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("configuration.changed", 8): _before_invalid_requests,
     ("workload.deactivated", 2): _before_invalid_requests,
     ("workload.scaled_down", 1): _before_next_runs,
+    ("workload.deleted", 1): _before_told_ends,
     ("cluster_queue.created", 3): _before_partial_admission,
     ("cluster_queue.changed", 3): _before_partial_admission,
     **{

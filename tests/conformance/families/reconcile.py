@@ -12,6 +12,7 @@ from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, u
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.commands import DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
+from headgate.domain.workloads.ended import expired_deletion
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition, is_admitted
@@ -294,7 +295,10 @@ def _let_happen(installed: Installed) -> list[WorkloadEvicted]:
         workload = _workload(installed)
         if workload is None:
             break
-        events = due_events(cluster_state.config, workload, installed.at, "now")
+        retention = cluster_state.config.configuration.retention
+        expired = expired_deletion(workload, retention.after_finished_seconds, installed.at)
+        due = due_events(cluster_state.config, workload, installed.at, "now")
+        events = due if expired is None else (expired,)
         for event in events:
             if not isinstance(event, WorkloadStopped):
                 installed.record(f"workload/{workload.key}", event)

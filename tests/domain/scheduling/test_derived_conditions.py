@@ -10,7 +10,6 @@ from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.scheduling.pending_reasons import derived_conditions
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import (
-    ReportedPods,
     WorkloadActivated,
     WorkloadDeactivated,
     WorkloadEvicted,
@@ -18,6 +17,7 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReported,
     WorkloadReleased,
 )
+from headgate.domain.workloads.pod_events import ReportedPods
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import Condition, condition
 from headgate.messages.catalogue import worded

@@ -19,7 +19,6 @@ from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.queueing.queue_checks import effective_spec
 from headgate.domain.workloads.events import (
-    ReportedPods,
     WorkloadActivated,
     WorkloadDeactivated,
     WorkloadEvicted,
@@ -29,7 +28,7 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReported,
     WorkloadReleased,
 )
-from headgate.domain.workloads.pod_events import FailedPods, WorkloadRetried
+from headgate.domain.workloads.pod_events import FailedPods, ReportedPods, WorkloadRetried
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import is_condition_true, phase_of
 from headgate.messages.catalogue import sentence_of

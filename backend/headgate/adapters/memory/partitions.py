@@ -5,17 +5,19 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from headgate.adapters.memory.database import MemoryDatabase, new_partition
+from headgate.adapters.memory.database import Columns, MemoryDatabase, new_partition
+from headgate.adapters.memory.read_models import loaded_rows
 from headgate.application.ports import (
     AppendConflict,
     Appended,
     AppendUnit,
     Fence,
+    Loaded,
     PartitionRow,
     Unavailable,
     Verdict,
 )
-from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import Instant, seconds_after
 from headgate.event_log.chain import LogBatch, LogPoint, PastLost
 
 
@@ -96,6 +98,15 @@ class MemoryPartitions:
             self._database.sessions.pop(key, None)
 
 
+def _expiry(row: Columns, after_seconds: int | None) -> Instant | None:
+    """When retention deletes the workload of a row."""
+    finished_at, own = row["finished_at"], row["due_at"]
+    if finished_at is None:
+        return None
+    dues = [own, None if after_seconds is None else seconds_after(finished_at, after_seconds)]
+    return min((due for due in dues if due is not None), default=None)
+
+
 class MemoryPartitionSession:
     """Fills the port `PartitionSession`; raises `Unavailable` once its session has gone."""
 
@@ -121,6 +132,24 @@ class MemoryPartitionSession:
         """The clock the database was given."""
         self._require_session()
         return self._database.clock()
+
+    def expired(self, at: Instant, after_seconds: int | None, *, limit: int) -> list[Loaded]:
+        """Finished workloads that retention deletes by an instant, the first finished first."""
+        with self._database.lock:
+            rows = [
+                row
+                for row in self._database.rows["workload"].values()
+                if (due := _expiry(row, after_seconds)) is not None and due <= at
+            ]
+        rows.sort(key=lambda row: (row["finished_at"], row["stream"]))
+        return loaded_rows(rows[:limit])
+
+    def next_expiry(self, after_seconds: int | None) -> Instant | None:
+        """The earliest instant from which `expired` finds a workload."""
+        with self._database.lock:
+            rows = self._database.rows["workload"].values()
+            expiries = [_expiry(row, after_seconds) for row in rows]
+        return min((due for due in expiries if due is not None), default=None)
 
     def commit_decisions(
         self, units: Sequence[AppendUnit], *, next_due: Instant | None

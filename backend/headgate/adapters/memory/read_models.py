@@ -67,7 +67,7 @@ class MemoryReadModels:
                 and row["stream"] > after
                 and namespace in (None, row["namespace"])
             ]
-        return _loaded(sorted(found, key=lambda row: row["stream"])[:limit])
+        return loaded_rows(sorted(found, key=lambda row: row["stream"])[:limit])
 
     def workloads(self, query: WorkloadQuery) -> list[Loaded]:
         """Workloads that match, in the order of the query, keyset paged."""
@@ -82,13 +82,15 @@ class MemoryReadModels:
         with self._database.lock:
             return grouped(self._matching(query), by)[: query.limit]
 
-    def waits_like(self, cluster_queue: str, size: str, *, limit: int) -> Waits:
+    def waits_like(
+        self, cluster_queue: str, size: str, *, limit: int, ended_by: int | None = None
+    ) -> Waits:
         """The latest waits of workloads of a size class, in the order they started."""
-        return waits_like(self._workloads(), cluster_queue, size, limit)
+        return waits_like(self._workloads(ended_by), cluster_queue, size, limit)
 
-    def waits_since(self, since: Instant) -> dict[str, list[int]]:
+    def waits_since(self, since: Instant, *, ended_by: int | None = None) -> dict[str, list[int]]:
         """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
-        return waits_since(self._workloads(), since)
+        return waits_since(self._workloads(ended_by), since)
 
     def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The columns of workload rows that `read_columns` gives, for verification."""
@@ -101,9 +103,15 @@ class MemoryReadModels:
         """None: here workloads are counted when they are asked for."""
         return 0
 
-    def _workloads(self) -> list[Workload]:
+    def _workloads(self, ended_by: int | None) -> list[Workload]:
+        """All workloads, or those that have ended and did not change after a position."""
         with self._database.lock:
-            return [row["state"] for row in self._database.rows["workload"].values()]
+            return [
+                row["state"]
+                for row in self._database.rows["workload"].values()
+                if ended_by is None
+                or (row["finished_at"] is not None and row["position"] <= ended_by)
+            ]
 
     def _matching(self, query: WorkloadQuery) -> Iterator[tuple[Workload, str]]:
         """The workloads that match, with the ClusterQueues they are listed under."""
@@ -137,7 +145,7 @@ class MemoryReadModels:
             and _touches(row, "preemptor", "workload", workload)
             and _touches(row, "cluster_queue", "cluster_queue", cluster_queue)
         ]
-        return _loaded(found[:limit])
+        return loaded_rows(found[:limit])
 
     def replay_of(self, key: str, actor: str) -> Replayed | None:
         """The first answer given under this idempotency key, if any."""
@@ -174,7 +182,8 @@ def _touches(row: Columns, own: str, of_victim: str, wanted: str) -> bool:
     return any(getattr(victim, of_victim) == wanted for victim in row["state"].victims)
 
 
-def _loaded(rows: Iterable[Columns]) -> list[Loaded]:
+def loaded_rows(rows: Iterable[Columns]) -> list[Loaded]:
+    """Rows as the port `ReadModels` returns them."""
     return [
         Loaded(
             stream=row["stream"],

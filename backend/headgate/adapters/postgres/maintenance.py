@@ -15,7 +15,7 @@ from headgate.adapters.postgres.event_log import COLUMNS, recorded_of
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import TALLIED_COLUMNS
 from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
-from headgate.application.commands.append_unit import READ_COLUMNS, read_columns
+from headgate.application.commands.append_unit import READ_COLUMNS, read_columns, workload_due
 from headgate.application.failures import MigrationRefused, OutageCause
 from headgate.application.ports import PartitionRow, Unavailable
 from headgate.domain.kinds.configured_object import Absent
@@ -325,6 +325,26 @@ def fill_read_columns(connection: Connection) -> None:
         filled = [(stream, columns) for stream, columns in found if any(columns.values())]
         values = [[columns[name] for _, columns in filled] for name in READ_COLUMNS]
         connection.execute(_FILL, ([stream for stream, _ in filled], *values))
+
+
+_FILL_DUE = """
+    UPDATE workload SET due_at = fresh.due_at
+    FROM unnest(%s::text[], %s::bigint[]) AS fresh(stream, due_at)
+    WHERE workload.stream = fresh.stream
+"""
+
+
+def fill_expiries(connection: Connection) -> None:
+    """Writes when their own time to live is over into the rows of finished workloads."""
+    for streams in _batches(connection, "workload"):
+        rows = connection.execute(_ROWS, (streams,)).fetchall()
+        states = {stream: state_of(stream, state) for stream, state in rows}
+        dues = {
+            stream: due
+            for stream, state in states.items()
+            if state.finished_at is not None and (due := workload_due(state)) is not None
+        }
+        connection.execute(_FILL_DUE, (list(dues), list(dues.values())))
 
 
 _COUNT_WORKLOADS = f"""

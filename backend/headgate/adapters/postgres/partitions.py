@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import msgspec
 
-from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
+from headgate.adapters.postgres.append_encoding import state_of, verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of, outages
 from headgate.adapters.postgres.event_log import batch_after, point_at
 from headgate.application.ports import (
@@ -14,10 +14,11 @@ from headgate.application.ports import (
     Appended,
     AppendUnit,
     Fence,
+    Loaded,
     PartitionRow,
     Verdict,
 )
-from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.event_log.chain import LogBatch, LogPoint, PastLost
 
 LATEST_INSTANT = 2**63 - 1
@@ -45,6 +46,25 @@ _COMMIT_IDLE = """
     SET idle_position = greatest(idle_position, %s), next_due = %s, epoch = epoch + 1, owner = %s,
         failures = 0, failure = '', halted_position = NULL, retry_at = NULL
     FROM fast WHERE key = %s
+"""
+EXPIRED = """
+    SELECT w.stream, w.version, w.position, w.state::text
+    FROM (SELECT stream FROM (
+            (SELECT stream, finished_at FROM workload
+             WHERE finished_at IS NOT NULL AND due_at <= %(at)s
+             ORDER BY due_at, stream LIMIT %(limit)s)
+            UNION
+            (SELECT stream, finished_at FROM workload
+             WHERE finished_at <= %(at)s - %(after)s::bigint
+             ORDER BY finished_at, stream LIMIT %(limit)s)) AS either
+          ORDER BY finished_at, stream LIMIT %(limit)s) AS found
+        JOIN workload AS w USING (stream)
+    ORDER BY w.finished_at, w.stream
+"""
+NEXT_EXPIRY = """
+    SELECT least(
+        (SELECT min(due_at) FROM workload WHERE finished_at IS NOT NULL),
+        (SELECT min(finished_at) FROM workload) + %s::bigint)
 """
 _HALT = """
     UPDATE partition
@@ -166,6 +186,24 @@ class PostgresPartitionSession:
         assert row is not None
         return int(row[0])
 
+    def expired(self, at: Instant, after_seconds: int | None, *, limit: int) -> list[Loaded]:
+        """Finished workloads that retention deletes by an instant, the first finished first."""
+        values = {"at": at, "after": _microseconds(after_seconds), "limit": limit}
+        with outages():
+            rows = self._connection.execute(EXPIRED, values).fetchall()
+        return [
+            Loaded(stream=stream, version=version, position=position, state=state_of(stream, state))
+            for stream, version, position, state in rows
+        ]
+
+    def next_expiry(self, after_seconds: int | None) -> Instant | None:
+        """The earliest instant from which `expired` finds a workload."""
+        with outages():
+            values = (_microseconds(after_seconds),)
+            row = self._connection.execute(NEXT_EXPIRY, values).fetchone()
+        found: Instant | None = row[0] if row else None
+        return found
+
     def commit_decisions(
         self, units: Sequence[AppendUnit], *, next_due: Instant | None
     ) -> list[Verdict]:
@@ -232,6 +270,13 @@ def _partition_row(row: Sequence[Any]) -> PartitionRow:
         halted_position=row[9],
         retry_at=row[10],
     )
+
+
+def _microseconds(seconds: int | None) -> int | None:
+    """The length of time, as far as an instant after it can be told."""
+    if seconds is None:
+        return None
+    return min(seconds * MICROSECONDS_PER_SECOND, LATEST_INSTANT // 2)
 
 
 def _within_reach(due: Instant | None) -> Instant | None:

@@ -57,14 +57,15 @@ _ORDERED_PAGE = """
         JOIN workload AS w USING (stream)
     ORDER BY page.value {direction}, page.created_at DESC, stream DESC
 """
-WAITS_LIKE = """
+_ENDED_BY = "(%s::bigint IS NULL OR (finished_at IS NOT NULL AND position <= %s))"
+WAITS_LIKE = f"""
     SELECT reserved_at, reserved_at - created_at FROM workload
-    WHERE cluster_queue = %s AND size_class = %s AND reserved_at IS NOT NULL
+    WHERE cluster_queue = %s AND size_class = %s AND reserved_at IS NOT NULL AND {_ENDED_BY}
     ORDER BY reserved_at DESC, stream DESC LIMIT %s
 """
-_WAITS_SINCE = """
+_WAITS_SINCE = f"""
     SELECT cluster_queue, (reserved_at - created_at) / 1000000 FROM workload
-    WHERE reserved_at >= %s ORDER BY 1, 2
+    WHERE reserved_at >= %s AND {_ENDED_BY} ORDER BY 1, 2
 """
 _COLUMNS = f"SELECT stream, {', '.join(READ_COLUMNS)} FROM workload WHERE stream = ANY(%s)"
 MAX_INSTANT = 2**63 - 1
@@ -183,17 +184,20 @@ class PostgresReadModels:
             for value, count, gpus, pods in self._rows(text, [*where.values, query.limit])
         ]
 
-    def waits_like(self, cluster_queue: str, size: str, *, limit: int) -> Waits:
+    def waits_like(
+        self, cluster_queue: str, size: str, *, limit: int, ended_by: int | None = None
+    ) -> Waits:
         """The latest waits of workloads of a size class, in the order they started."""
+        values = (cluster_queue, size, ended_by, ended_by, limit)
         with connection_of(self._pool) as connection:
-            rows = connection.execute(WAITS_LIKE, (cluster_queue, size, limit)).fetchall()
+            rows = connection.execute(WAITS_LIKE, values).fetchall()
         return rows[::-1]
 
-    def waits_since(self, since: Instant) -> dict[str, list[int]]:
+    def waits_since(self, since: Instant, *, ended_by: int | None = None) -> dict[str, list[int]]:
         """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
         found: dict[str, list[int]] = {}
         with connection_of(self._pool) as connection:
-            for queue, seconds in connection.execute(_WAITS_SINCE, (since,)):
+            for queue, seconds in connection.execute(_WAITS_SINCE, (since, ended_by, ended_by)):
                 found.setdefault(queue, []).append(seconds)
         return found
 

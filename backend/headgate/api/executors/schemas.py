@@ -25,7 +25,7 @@ from headgate.api.workloads.schemas import (
     Shrinking,
     UnhealthyNode,
 )
-from headgate.domain.workloads.events import PodReportType
+from headgate.domain.workloads.pod_events import PodReportType
 from headgate.domain.workloads.specs import NodeLossPolicy, PodReason
 from headgate.domain.workloads.state import Phase
 

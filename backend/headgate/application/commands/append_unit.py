@@ -27,7 +27,7 @@ from headgate.domain.recorded_event import (
 from headgate.domain.rounds.state import Round
 from headgate.domain.starts import Prediction
 from headgate.domain.stuck_workloads import stuck_cause, stuck_since
-from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.state import Workload, phase_of
 
 StateOf = Callable[[str], Any]
@@ -171,7 +171,7 @@ def _workload_columns(workload: Workload) -> dict[str, Any]:
         "priority": workload.spec.priority,
         "created_at": workload.created_at,
         "labels": workload.labels,
-        "due_at": _workload_due(workload),
+        "due_at": workload_due(workload),
         "gpus": gpu_count(workload),
         "pods": total_pods(workload),
         "executed_seconds": workload.accumulated_execution_seconds,
@@ -196,10 +196,14 @@ def read_columns(workload: Workload) -> dict[str, Any]:
     }
 
 
-def _workload_due(workload: Workload) -> Instant | None:
-    """Returns the next instant at which the workload changes by its own state."""
+def workload_due(workload: Workload) -> Instant | None:
+    """The next instant at which the workload changes by its own state.
+
+    One that has finished is deleted when its own time to live is over.
+    """
     if workload.finished_at is not None:
-        return None
+        seconds = workload.spec.ttl_seconds_after_finished
+        return None if seconds is None else seconds_after(workload.finished_at, seconds)
     hold_ends = workload.hold.expires_at if workload.hold else None
     return _earliest(workload.requeue.requeue_at, hold_ends)
 

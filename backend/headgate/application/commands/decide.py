@@ -57,11 +57,16 @@ def decide_commands(
 
 
 def decide_on_state(
-    cluster_state: ClusterState, command: StreamCommand, at: Instant
+    cluster_state: ClusterState, command: StreamCommand, at: Instant, ended: Workload | None = None
 ) -> CommandResult:
-    """Decides a command on the present object, whatever version the caller has read."""
+    """Decides a command on the present object, whatever version the caller has read.
+
+    `ended` is the workload that the command is about, if it has ended and left the fold.
+    """
     stream = command.stream
     state, version = cluster_state.state_of(stream), cluster_state.version_of(stream)
+    if ended is not None and isinstance(state, Absent):
+        state = ended
     loaded = Loaded(stream=stream, version=version, position=0, state=state)
     unbound = msgspec.structs.replace(command, version=None, position=None)
     context = DecisionContext(

@@ -1,5 +1,6 @@
 """Create, replace and delete configured objects, stop queues, cordon nodes, take heartbeats."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from headgate.application.commands.requests import (
 )
 from headgate.application.commands.submission_commands import change_of_spec, submission
 from headgate.application.cooperative import each, run_yielding
+from headgate.application.ports import WorkloadQuery
+from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.kinds.admission_check import ReportCheck
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
@@ -28,7 +31,8 @@ from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.decide import CordonNode, DrainNode, ReportNode, UncordonNode
 from headgate.domain.recorded_event import DomainEvent, kind_and_key
 from headgate.domain.rejection import IllegalNow
-from headgate.domain.scheduling.reconcile import known_referrers
+from headgate.domain.scheduling.reconcile import ended_in, known_referrers
+from headgate.domain.workloads.ended import ENDED_PHASES
 from headgate.domain.workloads.state import (
     Authority,
     authority_of_order,
@@ -62,8 +66,9 @@ async def delete(
 ) -> CommandResponse:
     """Deletes an object; one in use is deleted once nothing refers to it."""
     await catch_up(services)
-    change = msgspec.structs.replace(object_deletion(stream), version=version)
     kind, key = kind_and_key(stream)
+    ended = await _ended_streams(services, key) if kind == "namespace" else ()
+    change = msgspec.structs.replace(object_deletion(stream, ended), version=version)
 
     def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
         if kind == "localqueue":
@@ -109,11 +114,28 @@ async def tell_check(
     return await execute(services, request, [command_on_object(f"admissioncheck/{name}", command)])
 
 
-def object_deletion(stream: str) -> StreamCommand:
-    """Returns the command that requests the deletion of an object."""
+MAX_ENDED_NAMED = 100
+
+
+async def _ended_streams(services: ApplicationServices, namespace: str) -> tuple[str, ...]:
+    """The newest ended workloads of a namespace, which the live state need not have."""
+    where = WorkloadFilter(namespaces=(namespace,), phases=ENDED_PHASES)
+    query = WorkloadQuery(where=where, limit=MAX_ENDED_NAMED)
+    rows = await asyncio.to_thread(services.models.workloads, query)
+    return tuple(row.stream for row in rows)
+
+
+def object_deletion(stream: str, ended: Sequence[str] = ()) -> StreamCommand:
+    """Returns the command that requests the deletion of an object.
+
+    `ended` names workloads of a Namespace that the fold cannot name.
+    """
 
     def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
-        users = known_referrers(context.cluster_state, *kind_and_key(stream))
+        kind, key = kind_and_key(stream)
+        users = known_referrers(context.cluster_state, kind, key)
+        if ended and ended_in(key) in users:
+            users = (*(each for each in users if each not in {ended_in(key), *ended}), *ended)
         return _decided(stream, context, RequestDeletion(users=users))
 
     return StreamCommand(stream=stream, decide=decide, reads_config=True)

@@ -19,7 +19,6 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.decide.pod_reports import STAGES
 from headgate.domain.workloads.events import (
-    ReportedPods,
     ReservationDropped,
     WorkloadDeleted,
     WorkloadFinished,
@@ -34,7 +33,7 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pod_events import RetryEvent
+from headgate.domain.workloads.pod_events import ReportedPods, RetryEvent
 from headgate.domain.workloads.pods.attempt_pods import (
     FIRST_LAYOUT,
     NO_PROGRESS,

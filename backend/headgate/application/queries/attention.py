@@ -25,7 +25,6 @@ from headgate.domain.recorded_event import (
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workload_index import Affected, Unlisted, affected_of, oldest, unlisted
-from headgate.domain.workloads.ended import failure_of
 from headgate.domain.workloads.pods.eviction_units import evicting_pods
 from headgate.domain.workloads.state import Workload, condition, phase_of
 from headgate.domain.workloads.transitions.preemption import oldest_ongoing_eviction
@@ -307,7 +306,7 @@ def failed_lately(
 ) -> dict[tuple[str, str], list[str]]:
     """The workloads that failed so lately that an alert tells of it, by LocalQueue."""
     latest = at - FAILURE_SHOWN_SECONDS * MICROSECONDS_PER_SECOND
-    return cluster_state.reads.index.failed_since(latest, scope)
+    return cluster_state.ended.failed_since(latest, scope)
 
 
 def _failures(
@@ -315,7 +314,7 @@ def _failures(
 ) -> Iterator[Attention]:
     """One alert for all failures of a LocalQueue, with the cause of the latest."""
     for (namespace, queue), keys in failed.items():
-        last = failure_of(cluster_state.workloads, cluster_state.ended, keys[-1])
+        last = cluster_state.ended.failures[keys[-1]]
         yield _alert(
             "WorkloadsFailed",
             "warning",

@@ -31,7 +31,7 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message
 from headgate.domain.workload_index import Unlisted
-from headgate.domain.workloads.ended import failure_of, gpus_requested
+from headgate.domain.workloads.ended import gpus_requested
 from headgate.domain.workloads.state import Workload, condition
 from headgate.messages.catalogue import text_of
 
@@ -270,9 +270,10 @@ def _lost_by_failures(
         first, spent = at, 0
         for key in keys:
             yield
-            workload = cluster_state.workload(key)
-            spent += failure_of(cluster_state.workloads, cluster_state.ended, key).gpu_seconds
-            first = min(first, (workload and workload.finished_at) or at)
+            failure = cluster_state.ended.failures.get(key)
+            if failure is not None:
+                spent += failure.gpu_seconds
+                first = min(first, failure.finished_at)
         link = f"/workloads?phase=Failed&namespace={namespace}&queue={queue}"
         found[link] = Impact(first, len(keys), spent)
     return found

@@ -282,10 +282,12 @@ def _summary(
     scope: NamespaceScope,
     shared: SharedReasons,
 ) -> ExplanationSummary | None:
-    known = cluster_state.workload(workload.key)
-    if known is None or phase_of(known) != phase_of(workload):
+    known = cluster_state.workloads.get(workload.key)
+    if known is None and workload.finished_at is None:
         return None
-    if workload.finished_at is not None:
+    if known is not None and phase_of(known) != phase_of(workload):
+        return None
+    if known is None or workload.finished_at is not None:
         known = workload
     found = explanation_of(cluster_state, known, at, shared)
     told = found.reason_message

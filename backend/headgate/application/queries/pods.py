@@ -31,7 +31,6 @@ from headgate.domain.values.index_ranges import count_of, members
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.events import (
-    ReportedPods,
     WorkloadAdmitted,
     WorkloadHostsFailed,
     WorkloadPlaced,
@@ -39,6 +38,7 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadScaledDown,
 )
+from headgate.domain.workloads.pod_events import ReportedPods
 from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.pods.templates import whole_template
 from headgate.domain.workloads.preemption_events import WorkloadGrown

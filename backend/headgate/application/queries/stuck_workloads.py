@@ -20,7 +20,7 @@ from headgate.application.queries.views import (
     timestamp_or_none,
 )
 from headgate.application.workload_filter import OLDEST_STUCK_FIRST
-from headgate.domain.rejection import IllegalNow, NotFound
+from headgate.domain.rejection import IllegalNow
 from headgate.domain.stuck_workloads import (
     STUCK_PHASES,
     StuckWorkload,
@@ -134,13 +134,14 @@ def _listed(
 
 
 def stuck_workload_with_forecast(
-    services: ApplicationServices, key: str, scope: NamespaceScope
+    services: ApplicationServices, workload: Workload, scope: NamespaceScope
 ) -> StuckWorkloadView:
-    """One case, with what its workload would do right after the action that helps."""
-    cluster_state, at = services.reader.cluster_state, services.clock.now()
-    workload = cluster_state.workload(key)
-    if workload is None:
-        raise NotFound("ObjectNotFound", kind="Workload", name=key)
+    """One case, with what its workload would do right after the action that helps.
+
+    `workload` is as its row had it, which tells of one that has left the live state.
+    """
+    cluster_state, at, key = services.reader.cluster_state, services.clock.now(), workload.key
+    workload = cluster_state.workloads.get(key, workload)
     case = stuck_workload(cluster_state, workload, at)
     if case is None:
         raise IllegalNow("WorkloadNotStuck", workload=workload_reference(key))

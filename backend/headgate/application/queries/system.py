@@ -200,8 +200,12 @@ async def _findings(
     )
     places = [(one.stream, cluster_state.version_of(one.stream)) for one in found]
     shown_at = await asyncio.to_thread(services.log.positions_of, places)
+    # Of ended workloads the rows tell, as the fold does not know how many events they have.
+    gone = [stream for stream, version in places if stream.startswith("workload/") and not version]
+    rows = await asyncio.to_thread(services.models.load, gone) if gone else []
+    known = {row.stream: row.position for row in rows}
     return [
-        msgspec.structs.replace(one, position=position)
+        msgspec.structs.replace(one, position=known.get(one.stream, position))
         for one, position in zip(found, shown_at, strict=True)
     ]
 

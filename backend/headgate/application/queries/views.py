@@ -7,7 +7,6 @@ has is answered with one that may have been meant.
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import chain
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -248,28 +247,27 @@ MAX_COMPARED = 2_000
 
 
 def did_you_mean(cluster_state: ClusterState, stream: str, scope: NamespaceScope) -> str:
-    """The same name in another namespace, or one like it; empty where there is neither."""
+    """The same name in another namespace, or one like it; empty where there is neither.
+
+    Of workloads those are sought that the cluster state has, so hardly any that have ended.
+    """
     kind, key = kind_and_key(stream)
     namespace, slash, name = key.rpartition("/")
-    objects: tuple[Mapping[str, object], ...] = (
-        cluster_state.workloads,
-        cluster_state.ended.records,
-    )
+    objects: Mapping[str, object] = cluster_state.workloads
     if kind != "workload":
-        objects = (cluster_state.config.of_kind(kind),)
+        objects = cluster_state.config.of_kind(kind)
     if slash:
         elsewhere = [
             other
             for other in _namespaces(cluster_state)
-            if any(f"{other}/{name}" in each for each in objects)
-            and allows(scope, stream_of(kind, name, other))
+            if f"{other}/{name}" in objects and allows(scope, stream_of(kind, name, other))
         ]
         if elsewhere:
             return f"There is one of that name in namespace {elsewhere[0]}."
     if not allows(scope, stream):
         return ""
     prefix = namespace + slash
-    here = [key.removeprefix(prefix) for key in chain(*objects) if key.startswith(prefix)]
+    here = [key.removeprefix(prefix) for key in objects if key.startswith(prefix)]
     near = nearest(name, here) if len(here) <= MAX_COMPARED else None
     return f"Did you mean {near}?" if near else ""
 

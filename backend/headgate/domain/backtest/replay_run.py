@@ -28,6 +28,7 @@ from headgate.domain.scheduling.cycle import plan_cycle, plan_cycles
 from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.events import WorkloadDeleted
 
 MAX_EVALUATION_DELAY = MICROSECONDS_PER_SECOND // 2
 """The longest delay until a woken or due partition is planned: the polling interval of a worker."""
@@ -180,6 +181,9 @@ class ReplayRun:
             assert step is not None, "what comes first is one of the three"
             self.progress.next_step += 1
             self._take(step)
+        if self.cluster_state.ended.is_due:
+            # At once, as the saved state has none either.
+            self.cluster_state.forget_what_ended(max_whole=0)
         return True
 
     def apply_event(self, stream: str, event: DomainEvent) -> None:
@@ -221,6 +225,10 @@ class ReplayRun:
                 self.apply_event(step.stream, step.event)
             else:
                 self.progress.passed_over += 1
+            return
+        if isinstance(state, Absent) and isinstance(step.event, WorkloadDeleted):
+            # Most likely it has ended here too; then it is counted no longer.
+            self.apply_event(step.stream, step.event)
             return
         eviction = f"backtest.{step.position}"
         events = redecide_command(state, step.event, self.progress.now, eviction)

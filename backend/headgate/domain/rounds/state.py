@@ -214,6 +214,13 @@ def is_open(found: Round) -> bool:
     return found.stage in OPEN_STAGES
 
 
+def named_while_open(found: Round | None) -> tuple[str, ...]:
+    """The preemptor and the victims of an open round, each once; none of an ended one."""
+    if found is None or not is_open(found):
+        return ()
+    return tuple(dict.fromkeys((found.preemptor, *(each.workload for each in found.victims))))
+
+
 MAX_ENDED_ROUNDS = 1_000
 """Ended rounds that a fold keeps; older ones are in their streams and read models."""
 

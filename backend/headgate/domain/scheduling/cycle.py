@@ -76,7 +76,6 @@ def plan_cycle(
     can be planned on top of them and all of it is dropped, or kept, with the overlay. Equal state,
     instant and cycle id give an equal plan.
     """
-    assert cluster_state.has_overlay, "a cycle is planned in an overlay"
     cycle = CycleContext(cluster_state, partition_key, at, cycle_id)
     reconcile_partition(cycle)
     run_second_passes(cycle)

@@ -112,7 +112,7 @@ def _fire_timers(cycle: CycleContext) -> None:
 
 
 def _fire(cycle: CycleContext, key: str) -> None:
-    stream, workload = workload_stream(key), cycle.cluster_state.workload(key)
+    stream, workload = workload_stream(key), cycle.cluster_state.workloads.get(key)
     assert workload is not None, "the timer of a deleted workload is removed"
     events = due_events(cycle.cluster_state.config, workload, cycle.at, cycle.new_id())
     if not events:
@@ -138,15 +138,23 @@ def finalized_objects(cluster_state: ClusterState) -> Iterator[tuple[str, Domain
 def known_referrers(cluster_state: ClusterState, kind: str, key: str) -> tuple[str, ...]:
     """The objects that keep one from going, as `referrers_of` finds them, by indices of the fold.
 
-    Only of a Namespace in which something lives are all workloads gone through, to name those.
+    Only of a Namespace in which something lives are all workloads gone through, to name those; for
+    the ended ones that have left the fold stands one name, as `ended_in` gives it.
     """
-    state, ended = cluster_state, cluster_state.ended.records
+    state = cluster_state
     if kind == "clusterqueue":
         holders = map(workload_stream, quota_holders(state, key))
         return (*referrers_of(state.config, {}, kind, key), *holders)
     if kind == "namespace" and not state.objects_in(key):
         return ()
-    return referrers_of(state.config, state.workloads, kind, key, ended)
+    found = referrers_of(state.config, state.workloads, kind, key)
+    is_complete = kind != "namespace" or len(found) >= state.objects_in(key)
+    return found if is_complete else (*found, ended_in(key))
+
+
+def ended_in(namespace: str) -> str:
+    """What stands for the ended workloads of a namespace that a fold cannot name."""
+    return workload_stream(f"{namespace}/*")
 
 
 def quota_holders(cluster_state: ClusterState, cluster_queue: str) -> list[str]:

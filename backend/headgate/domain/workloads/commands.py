@@ -14,10 +14,10 @@ from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (
     CheckStateName,
     DeactivationCause,
-    PodReportType,
     WorkloadOwner,
     WorkloadPodsReported,
 )
+from headgate.domain.workloads.pod_events import PodReportType
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet
 from headgate.domain.workloads.specs import PodReason, WorkloadSpec

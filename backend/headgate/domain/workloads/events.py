@@ -7,19 +7,18 @@ from typing import Literal
 
 import msgspec
 
-from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, MessageOrText
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.pod_events import RetryEvent, WorkloadSessionOpened
+from headgate.domain.workloads.pod_events import ReportedPods, RetryEvent, WorkloadSessionOpened
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import (
     PreemptionEvent,
     PreemptorReference,
     SoftTerms,
 )
-from headgate.domain.workloads.specs import PodReason, WorkloadSpec
+from headgate.domain.workloads.specs import WorkloadSpec
 
 EvictionReason = Literal[
     "Preempted", "PodsReadyTimeout", "AdmissionCheck", "ClusterQueueStopped", "LocalQueueStopped",
@@ -36,7 +35,6 @@ DeactivationCause = Literal[
     "Requested", "RequeuingLimitExceeded", "RequeuingTimeExceeded",
     "MaximumExecutionTimeExceeded", "AdmissionCheck", "TopologyRequestInvalid",
 ]  # fmt: skip
-PodReportType = Literal["started", "ready", "finished", "stopped"]
 
 
 class WorkloadOwner(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -326,28 +324,21 @@ class WorkloadDeletionRequested(msgspec.Struct, frozen=True, tag="workload.delet
     """Deletion was requested while pods ran; the workload is deleted once they have stopped."""
 
 
-class WorkloadDeleted(msgspec.Struct, frozen=True, tag="workload.deleted"):
-    """The workload is deleted and its name is free."""
+EndPhase = Literal["Succeeded", "Failed", "Cancelled"]
+"""The phase of a workload that has ended."""
 
 
-class ReportedPods(msgspec.Struct, frozen=True, kw_only=True):
-    """Pods of one set, run and node of which a report says one thing.
+class WorkloadDeleted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.deleted"):
+    """The workload is deleted and its name is free.
 
-    `started_at`, `finished_at` and `results` are by index in order, empty where none is told.
+    Of one that had ended the event tells phase, LocalQueue, creation and end, as folds know them no
+    longer. Events of version 1 do not.
     """
 
-    pod_set: str
-    indices: IndexRanges
-    run: int
-    node: str
-    type: PodReportType
-    reason: PodReason | None = None
-    exit_code: int | None = None
-    signal: int | None = None
-    message: str = ""
-    started_at: tuple[Instant | None, ...] = ()
-    finished_at: tuple[Instant | None, ...] = ()
-    results: tuple[str, ...] = ()
+    phase: EndPhase | None = None
+    queue_name: str = ""
+    created_at: Instant | None = None
+    finished_at: Instant | None = None
 
 
 class WorkloadPodsReported(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_reported"):

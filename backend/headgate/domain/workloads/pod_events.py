@@ -1,10 +1,34 @@
-"""Events of pods: retries of failed ones, indices that have failed for good, and user sessions."""
+"""Events of pods: reports, retries of failed ones, indices failed for good, and user sessions."""
+
+from typing import Literal
 
 import msgspec
 
 from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.specs import PodReason, RetryAction
+
+PodReportType = Literal["started", "ready", "finished", "stopped"]
+
+
+class ReportedPods(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods of one set, run and node of which a report says one thing.
+
+    `started_at`, `finished_at` and `results` are by index in order, empty where none is told.
+    """
+
+    pod_set: str
+    indices: IndexRanges
+    run: int
+    node: str
+    type: PodReportType
+    reason: PodReason | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    message: str = ""
+    started_at: tuple[Instant | None, ...] = ()
+    finished_at: tuple[Instant | None, ...] = ()
+    results: tuple[str, ...] = ()
 
 
 class FailedPods(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from headgate.domain.workloads.admission import Admission, shared_admission
 from headgate.domain.workloads.events import (
     CheckStateName,
     DeactivationCause,
+    EndPhase,
     EvictionReason,
     NotReadyCause,
     WorkloadOwner,
@@ -307,7 +308,7 @@ def is_admitted(workload: Workload) -> bool:
 def phase_of(workload: Workload) -> Phase:
     """The phase that API, command line and page show; it is derived only here."""
     if workload.finished_at is not None:
-        return _end_of(workload)
+        return end_phase(workload)
     if workload.admission is not None:
         return _phase_with_quota(workload)
     if not workload.spec.active:
@@ -327,7 +328,8 @@ def _phase_with_quota(workload: Workload) -> Phase:
     return "Running" if is_condition_true(workload, "PodsReady") else "Starting"
 
 
-def _end_of(workload: Workload) -> Phase:
+def end_phase(workload: Workload) -> EndPhase:
+    """The phase of a workload that has ended."""
     finished = condition(workload, "Finished")
     match finished.reason if finished else "":
         case "Failed" | "FailedToStart":

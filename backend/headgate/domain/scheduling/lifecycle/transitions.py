@@ -119,9 +119,9 @@ def _transitions(
 ) -> Iterator[tuple[Instant | None, TransitionEvents]]:
     """All transitions of a workload in order of precedence; None for those that are never due."""
     yield from _requested_end(workload)
-    yield retention_deadline(config, workload), partial(_record, WorkloadDeleted())
     if workload.finished_at is not None:
         return
+    yield deactivation_deadline(config, workload), partial(_record, WorkloadDeleted())
     edited = class_value_change(workload, config.workload_priority_classes)
     if edited is not None:
         yield IMMEDIATELY, partial(_record, edited)
@@ -221,17 +221,10 @@ def execution_deadline(workload: Workload) -> Instant | None:
     return seconds_after(admitted.last_transition_at, left)
 
 
-def retention_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
-    """The instant at which a finished or deactivated workload is deleted by retention (§5.9).
-
-    Its own `ttlSecondsAfterFinished` counts too, whichever ends first (Kubernetes: TTL controller).
-    """
-    retention = config.configuration.retention
-    if workload.finished_at is not None:
-        limits = (retention.after_finished_seconds, workload.spec.ttl_seconds_after_finished)
-        after = min((limit for limit in limits if limit is not None), default=None)
-        return None if after is None else seconds_after(workload.finished_at, after)
-    found, after = workload.deactivation, retention.after_deactivated_seconds
+def deactivation_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
+    """The instant at which a deactivated workload is deleted by retention (§5.9)."""
+    found = workload.deactivation
+    after = config.configuration.retention.after_deactivated_seconds
     if (
         after is None
         or found is None

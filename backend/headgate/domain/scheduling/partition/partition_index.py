@@ -3,8 +3,7 @@
 Each changed state is passed to its partition, and phases are counted by queue.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, MutableMapping
-from itertools import chain
+from collections.abc import Generator, Iterator, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 from headgate.domain.kinds.configured_object import Configured
@@ -15,7 +14,6 @@ from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_unblocked_admission
 from headgate.domain.scheduling.lifecycle.pods_ready import blocks_admission
-from headgate.domain.scheduling.lifecycle.transitions import next_due_at
 from headgate.domain.scheduling.partition.budget_status import BudgetIndex
 from headgate.domain.scheduling.partition.charges import is_usage_unchanged
 from headgate.domain.scheduling.partition.partition import Partition
@@ -27,12 +25,7 @@ from headgate.domain.scheduling.partition.partition_layout import (
 from headgate.domain.scheduling.partition.requeue_hints import RequeueScope, budget_count_changed
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, expiring_stops
 from headgate.domain.values.message import Message, error_message
-from headgate.domain.workloads.ended import (
-    EndedWorkload,
-    ended_workload,
-    has_ended,
-    restored_workload,
-)
+from headgate.domain.workloads.ended import EndChange, EndCounts, has_ended
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 
@@ -79,16 +72,18 @@ class PartitionIndex:
     def fill(
         self,
         workloads: Mapping[str, Workload],
-        ended: Mapping[str, EndedWorkload],
+        ended: EndCounts,
         rounds: Mapping[str, Round],
     ) -> Generator[None, None, dict[str, Message]]:
         """Index all workloads and rounds; return the workloads that failed, with the reason.
 
         It yields after each workload that has not ended.
         """
-        whole = {key: ended_workload(w, 0) for key, w in workloads.items() if has_ended(w)}
-        failed = self._add_ended(chain(ended.items(), whole.items()))
-        for key in sorted(workloads.keys() - whole.keys()):
+        failed: dict[str, Message] = {}
+        for local_queue, phases in ended.items():
+            for phase, number in phases.items():
+                self.count_ended(EndChange(local_queue, phase, number))
+        for key in sorted(key for key, found in workloads.items() if not has_ended(found)):
             try:
                 self.replace_workload(None, workloads[key])
             except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
@@ -98,39 +93,12 @@ class PartitionIndex:
             self.replace_round(None, found)
         return dict(sorted(failed.items()))
 
-    def _add_ended(self, ended: Iterable[tuple[str, EndedWorkload]]) -> dict[str, Message]:
-        """Count the phases of ended workloads, and set the timers of their retention.
-
-        Most workloads have ended; what those of one LocalQueue share is computed once.
-        """
-        failed: dict[str, Message] = {}
-        homes: dict[tuple[str, str], tuple[Partition, Counter]] = {}
-        counted: dict[Counted, int] = {}
-        for key, record in ended:
-            try:
-                local_queue = key.partition("/")[0], record.queue_name
-                if local_queue not in homes:
-                    homes[local_queue] = self._home_of(restored_workload(key, record))
-                partition, where = homes[local_queue]
-                counted[record.phase, where] = counted.get((record.phase, where), 0) + 1
-                self._set_retention(partition, key, record)
-            except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-                failed[key] = error_message(error)
-        for one, times in counted.items():
-            self._count(one, times)
-        return failed
-
-    def _home_of(self, workload: Workload) -> tuple[Partition, Counter]:
-        """The partition and counter of an ended workload, which its LocalQueue decides."""
-        queue = cluster_queue_of(self.config, workload)
-        where = (workload.namespace, workload.spec.queue_name, queue)
-        return self.partitions[self.of_cluster_queue.get(queue, INSTALLATION)], where
-
-    def _set_retention(self, partition: Partition, key: str, record: EndedWorkload) -> None:
-        after = self.config.configuration.retention.after_finished_seconds
-        is_limited = after is not None or record.ttl_seconds is not None
-        if is_limited and workload_stream(key) not in partition.quarantined:
-            partition.timers.set(key, next_due_at(self.config, restored_workload(key, record)))
+    def count_ended(self, change: EndChange) -> None:
+        """Count ended workloads, which their LocalQueue counts and the ClusterQueue it leads to."""
+        namespace, _, name = change.local_queue.partition("/")
+        local = self.config.local_queues.get(change.local_queue)
+        where = (namespace, name, local.spec.cluster_queue if local else "")
+        self._count((change.phase, where), change.number)
 
     def key_of(self, workload: Workload) -> str:
         """Return the partition that schedules a workload; INSTALLATION where it has no queue."""
@@ -238,8 +206,8 @@ def _stays(old: Workload, new: Workload) -> bool:
 
 
 def _counted(workload: Workload | None, cluster_queue: str) -> Counted | None:
-    """The phase and counter of a workload."""
-    if workload is None:
+    """The phase and counter of a workload; those that have ended are counted by their numbers."""
+    if workload is None or has_ended(workload):
         return None
     where = (workload.namespace, workload.spec.queue_name, cluster_queue)
     return phase_of(workload), where
@@ -261,7 +229,7 @@ class ClusterIndex:
         self,
         config: ObjectSet,
         workloads: Mapping[str, Workload],
-        ended: Mapping[str, EndedWorkload],
+        ended: EndCounts,
         rounds: Mapping[str, Round],
         quarantined: MutableMapping[str, Message],
     ) -> None:
@@ -309,6 +277,11 @@ class ClusterIndex:
         before, after = self._pending.pop(key), self._workloads.get(key)
         if before is not after:
             self._update("workload", key, before, after)
+
+    def count_ended(self, change: EndChange) -> None:
+        """Count ended workloads, if partitions are built."""
+        if self._partitions is not None:
+            self._partitions.count_ended(change)
 
     def forget_layout(self) -> None:
         """Compute the layout again when it is read next, as the configuration has changed."""

@@ -113,7 +113,8 @@ def wakes_of(
     pods are ready, so do events that block or unblock it. A round with a victim that a
     DisruptionBudget watches makes stale what other partitions have planned with its allowance, and
     so do the other evictions and the ends of what it watches; the partitions that share it are
-    woken where it can have grown (ADR 0027).
+    woken where it can have grown (ADR 0027). An end that retention follows wakes the partition
+    `installation`, which deletes what is due (ADR 0058).
     """
     kind, key = kind_and_key(stream)
     if kind == "round":
@@ -126,6 +127,9 @@ def wakes_of(
         ):
             return ALL_PARTITIONS, True
         return ((INSTALLATION,), False) if is_status else (ALL_PARTITIONS, True)
+    if isinstance(event, WorkloadDeleted) and event.phase is not None:
+        # It had ended and held nothing: only an object that is being deleted may wait for it.
+        return (INSTALLATION,), False
     if cluster_state.config.configuration.block_admission and isinstance(
         event, (*BLOCKING_EVENTS, *UNBLOCKING_EVENTS)
     ):
@@ -142,7 +146,19 @@ def wakes_of(
         spends = bool(shared) and isinstance(event, SPENDING_EVENTS)
     if cluster_state.layout.has_terminating and isinstance(event, RELEASE_EVENTS):
         woken[INSTALLATION] = None
+    if isinstance(event, WorkloadFinished) and _is_retained_for_a_time(cluster_state, key):
+        woken[INSTALLATION] = None
     return tuple(woken), spends or type(event) in GUARD_EVENTS
+
+
+def _is_retained_for_a_time(cluster_state: ClusterState, key: str) -> bool:
+    """Whether a workload is deleted some time after its end, which that partition does."""
+    retention, known = (
+        cluster_state.config.configuration.retention,
+        cluster_state.workloads.get(key),
+    )
+    own = None if known is None else known.spec.ttl_seconds_after_finished
+    return retention.after_finished_seconds is not None or own is not None
 
 
 def _may_change_eligibility(cluster_state: ClusterState, key: str, event: ExecutorClaimed) -> bool:
@@ -179,7 +195,7 @@ def _sharing_budgets(cluster_state: ClusterState, key: str) -> dict[str, None]:
 
 def _moved_to(cluster_state: ClusterState, key: str, event: WorkloadSpecChanged) -> dict[str, None]:
     """The partition of a workload after a change of its spec, which may name another queue."""
-    known = cluster_state.workload(key)
+    known = cluster_state.workloads.get(key)
     if known is None:
         return {}
     return {cluster_state.layout.key_of(replace(known, spec=event.spec)): None}
@@ -205,5 +221,5 @@ def _of_workload(cluster_state: ClusterState, key: str, event: DomainEvent) -> s
         return cluster_state.layout.key_of(submitted)
     if isinstance(event, WorkloadImported) and event.cluster_queue:
         return cluster_state.layout.of_cluster_queue.get(event.cluster_queue, INSTALLATION)
-    known = cluster_state.workload(key)
+    known = cluster_state.workloads.get(key)
     return cluster_state.layout.key_of(known) if known else INSTALLATION

@@ -160,7 +160,7 @@ def _withdraw_nomination(cycle: CycleContext, found: Round) -> StreamEvents:
 
 
 def _abort_cause(cycle: CycleContext, found: Round) -> Message | None:
-    preemptor = cycle.cluster_state.workload(found.preemptor)
+    preemptor = cycle.cluster_state.workloads.get(found.preemptor)
     named = workload_reference(found.preemptor)
     if preemptor is None:
         return message("PreemptorDeleted", preemptor=named)
@@ -228,7 +228,7 @@ def _stalled_victims(cycle: CycleContext, found: Round) -> tuple[str, ...]:
 
 
 def _release_cause(cycle: CycleContext, found: Round, named: RoundVictim) -> ReleaseCause | None:
-    victim = cycle.cluster_state.workload(named.workload)
+    victim = cycle.cluster_state.workloads.get(named.workload)
     if victim is None:
         return "Deleted"
     if victim.finished_at is not None:

@@ -29,7 +29,6 @@ from headgate.domain.workloads.admission import (
 )
 from headgate.domain.workloads.commands import AdoptOrphans, ImportedStatus
 from headgate.domain.workloads.events import (
-    ReportedPods,
     WorkloadAdmitted,
     WorkloadCheckReported,
     WorkloadEvent,
@@ -39,6 +38,7 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReported,
     WorkloadQuotaReserved,
 )
+from headgate.domain.workloads.pod_events import ReportedPods
 from headgate.domain.workloads.predicates import has_quota_reservation, require_not_terminating
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 from headgate.domain.workloads.state import Workload

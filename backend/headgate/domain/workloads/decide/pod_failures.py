@@ -20,13 +20,10 @@ from headgate.domain.values.index_ranges import (
 )
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
-from headgate.domain.workloads.events import (
-    ReportedPods,
-    WorkloadEvent,
-    WorkloadEvicted,
-)
+from headgate.domain.workloads.events import WorkloadEvent, WorkloadEvicted
 from headgate.domain.workloads.pod_events import (
     FailedPods,
+    ReportedPods,
     WorkloadIndexesFailed,
     WorkloadRetried,
 )

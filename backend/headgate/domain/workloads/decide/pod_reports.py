@@ -23,7 +23,6 @@ from headgate.domain.workloads.decide.pod_failures import (
     undecided_failures,
 )
 from headgate.domain.workloads.events import (
-    ReportedPods,
     WorkloadDeleted,
     WorkloadEvent,
     WorkloadEvicted,
@@ -35,6 +34,7 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
 )
 from headgate.domain.workloads.evolve import evolve
+from headgate.domain.workloads.pod_events import ReportedPods
 from headgate.domain.workloads.pods.attempt_pods import (
     NO_PROGRESS,
     AttemptPod,

@@ -12,13 +12,13 @@ from headgate.domain.workloads.commands import (
     DeleteWorkload,
     RequeueWorkload,
 )
+from headgate.domain.workloads.ended import deletion_of
 from headgate.domain.workloads.events import (
     EvictionReason,
     ReservationDropped,
     WorkloadActivated,
     WorkloadCancellationRequested,
     WorkloadDeactivated,
-    WorkloadDeleted,
     WorkloadDeletionRequested,
     WorkloadEvent,
     WorkloadEvicted,
@@ -130,7 +130,7 @@ def delete(state: WorkloadState, command: DeleteWorkload) -> tuple[WorkloadEvent
     if workload.terminating_at is not None:
         return ()
     if workload.finished_at is not None or not is_admitted(workload):
-        return (WorkloadDeleted(),)
+        return (deletion_of(workload),)
     return (
         WorkloadDeletionRequested(),
         *_eviction_events(workload, command.eviction, "Deleted", DELETION_REQUESTED),

@@ -22,7 +22,7 @@ from headgate.domain.workloads.admission import (
     TopologyDomain,
     without_domains,
 )
-from headgate.domain.workloads.events import ReportedPods
+from headgate.domain.workloads.pod_events import ReportedPods
 from headgate.domain.workloads.specs import PodSet
 
 Nodes = dict[int, str]
