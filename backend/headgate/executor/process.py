@@ -285,7 +285,7 @@ class ExecutorProcess:
 
     def _take_list(self, found: AssignmentList) -> None:
         items = msgspec.convert(found.items, list[Assignment])
-        self._core.replace_assignments(
+        is_of_other_log = self._core.replace_assignments(
             found.position,
             found.log_id,
             items,
@@ -294,7 +294,9 @@ class ExecutorProcess:
         )
         orphans = found.orphans or {}
         self._core.kill_orphans([each for each in orphans if orphans[each] == "Kill"])
-        self._takes_orphans, self._told_orphans = found.orphans is not None, frozenset(orphans)
+        self._takes_orphans = found.orphans is not None
+        # The server waits for a report after its log lost events, also of no orphans.
+        self._told_orphans = None if is_of_other_log else frozenset(orphans)
         self._has_list = True
 
     def _take_terms(self, claim: Claim) -> None:
@@ -367,7 +369,7 @@ class ExecutorProcess:
         runs = self._core.orphaned_runs() if self._takes_orphans else []
         objects = orphan_objects(runs)
         ids = frozenset(str(each["id"]) for each in objects)
-        has_other_orphans = ids != self._told_orphans
+        has_other_orphans = self._takes_orphans and ids != self._told_orphans
         self._wants_nodes = self._wants_nodes or has_other_orphans
         if not (self._wants_nodes or now >= self._nodes_at) or not self._core.is_clean():
             return

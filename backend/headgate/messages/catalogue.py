@@ -65,6 +65,8 @@ SUMMARIES: Mapping[str, str] = {
     "BehindHead": "Behind {head}",
     "SameRequest": "{found}",
     "AdmissionBlocked": "Blocked by waitForPodsReady",
+    "RunsAsOrphans": "{pods:pod} already running",
+    "WaitingForExecutors": "Waiting for executors to report",
     "PhaseRunning": "Running",
     "PhaseEvicting": "Waiting for pods to stop",
     "PhaseFailed": "[{why}]",

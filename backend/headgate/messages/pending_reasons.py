@@ -322,6 +322,10 @@ QUEUES: Mapping[str, Text] = {
         "{rule}",
         "Widen the LimitRange of the namespace, or submit the workload again within the range.",
     ),
+    "RunsAsOrphans": Text(
+        "{pods:pod} of {workload} already running on {nodes:all}, without an admission in the log",
+        "Adopt them: headgate orphans adopt {workload}. Or kill them: headgate orphans list.",
+    ),
 }
 """Queues that admit nothing, with what ends it."""
 
@@ -353,6 +357,10 @@ STATES: Mapping[str, Text] = {
     "BehindHead": Text("Blocked by head of StrictFIFO queue: {head}[ ({why:lower})]"),
     "SameRequest": Text("{found} (same request as {workload})"),
     "NotEvaluatedYet": Text("Not evaluated yet[ ({ahead:workload} ahead)]"),
+    "WaitingForExecutors": Text(
+        "The log lost events; waiting at most {wait:duration} for reports of running pods from"
+        " {executors:all}"
+    ),
     "AdmissionBlocked": Text(
         "Blocked by waitForPodsReady: pods of {blocking:workload} not ready[: {held_by}]"
     ),

@@ -105,6 +105,17 @@ def test_orphans_are_recorded_as_they_appear_and_end() -> None:
     assert story.state.generation == 1
 
 
+def test_a_report_after_a_loss_of_events_is_recorded_though_nothing_changed() -> None:
+    """The report that there are none is what admission waits for; it comes once for each loss."""
+    story = with_orphans("a")
+    same = ReportOrphans(epoch=1, orphans=(orphan("a"),), losses=1)
+    assert story.when(same) == (OrphansReported(losses=1),)
+    assert story.when(same) == ()
+    ended = ReportOrphans(epoch=1, orphans=(), losses=0)
+    assert story.when(ended) == (OrphansReported(gone=("a",)),)
+    assert story.state.spec.losses == 1
+
+
 def test_a_decision_stands_until_the_orphan_has_ended() -> None:
     story = with_orphans("a", "b")
     kill = DecideOrphans(pods=("a",), decision="Kill")

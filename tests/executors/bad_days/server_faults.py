@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import psutil
 import psycopg
 
@@ -267,6 +268,51 @@ def restored_log_that_grew(site: Site) -> Iterator[Seen]:
     agent.end()
 
 
+def restored_log_with_a_pending_workload(site: Site) -> Iterator[Seen]:
+    """A restored log has a workload as pending that runs; another host has room for it at once."""
+    made, name = site.installation, "pending-again"
+    made.pool("twice")
+    agents = {
+        host: made.agent(host, "twice", made.executor(host, leaseSeconds=LEASE_SECONDS)).start()
+        for host in ("twice-a", "twice-b")
+    }
+    made.await_nodes(*agents)
+    for host in agents:
+        made.client.act(f"/v1/nodes/{host}/cordon", {"reason": "a test"})
+    place = made.directory / name
+    place.mkdir()
+    made.submit(name, "twice", shell(_script(place)), nodeLossPolicy="Fence")
+    restore = back_up(made.database_url, ())
+    made.client.act("/v1/nodes/twice-a/uncordon", {"reason": "a test"})
+    made.await_phase(name, "Running")
+    _restored(restore)
+    made.client.act("/v1/nodes/twice-b/uncordon", {"reason": "a test"})
+    made.eventually(lambda: _dominant(made, name) == "OrphanedPods", "the orphan keeps it pending")
+    time.sleep(2.0)
+    kept = made.phase(name) == "Pending"
+    known = made.workload(name)
+    del known["metadata"]["resourceVersion"]
+    (adopted,) = made.client.apply(msgspec.json.encode(known), imports="Orphans").results
+    (place / "go").touch()
+    made.await_end(name)
+    starts, overlaps = (place / "starts").read_text(), (place / "overlaps").exists()
+    wrong = "" if kept and adopted.problem is None else f"pending {kept}, {adopted.problem}"
+    if starts != "1 twice-a\n" or overlaps:
+        wrong = f"started as {starts.splitlines()}"
+    query = {"stream": "executor/twice-b", "limit": "500"}
+    events = made.client.items("/v1/events", query)
+    if not any(event["type"] == "executor.orphans_reported" for event in events):
+        wrong = wrong or "the other executor did not report that it has no orphans"
+    yield site.seen(name, *agents.values(), wrong=wrong)
+    for agent in agents.values():
+        agent.end()
+
+
+def _dominant(made: Installation, name: str) -> str:
+    path = f"/v1/namespaces/{made.namespace}/workloads/{name}/explanation"
+    return str(made.client.read(path)["dominant"])
+
+
 def _restored(restore: Callable[[], None]) -> None:
     """Restores a backup under running processes; a deadlock with them is tried again."""
     for _ in range(20):
@@ -295,6 +341,10 @@ CASES = (
         cut_off,
     ),
     Case([("a restore of an older log", "Orphaned", "unknown to the log")], restored_log),
+    Case(
+        [("a restored log in which a running workload is pending", "Succeeded", "Completed")],
+        restored_log_with_a_pending_workload,
+    ),
     Case(
         [("a restored log that has grown since", "Orphaned", "unknown to the log")],
         restored_log_that_grew,

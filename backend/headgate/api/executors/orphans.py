@@ -14,6 +14,7 @@ from headgate.api.executors.protocol import REPORTS, Epoch, Name, required_epoch
 from headgate.api.parameters import instant_or_none
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import executor_commands
+from headgate.application.commands.execute import catch_up
 from headgate.application.queries.views import view_from
 from headgate.domain.kinds.orphaned_pods import (
     MAX_ORPHANS,
@@ -99,8 +100,13 @@ class ExecutorOrphans(Controller):
         """Pods that are left out have ended. Recorded only where it differs from the last one."""
         services, own = services_of(request), required_epoch(epoch)
         await executor_commands.require_newest(services, name, own)
-        orphans = tuple(_orphan(each, n) for n, each in enumerate(data.orphans))
-        command = ReportOrphans(epoch=own, orphans=orphans)
+        await catch_up(services)
+        history = services.reader.cluster_state.log_history
+        command = ReportOrphans(
+            epoch=own,
+            orphans=tuple(_orphan(each, n) for n, each in enumerate(data.orphans)),
+            losses=0 if history is None else history.count,
+        )
         return await _told(request, name, command)
 
     @post(

@@ -3,7 +3,7 @@
 The spec says which nodes are its own and what becomes of their pods while it is not heard of.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -41,7 +41,7 @@ from headgate.domain.kinds.orphaned_pods import (
     with_decision,
 )
 from headgate.domain.rejection import IllegalNow, Violation, child, violation
-from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.specs import NodeLossPolicy
 
 MIN_EXECUTOR_LEASE_SECONDS = 5
@@ -83,7 +83,8 @@ class ExecutorSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     The rest is status. `epoch` counts the processes that claimed the Executor; `version`,
     `capabilities` and `boot_id` are what the newest of them said of itself. `lost_at` is set from
-    the end of a lease until the executor is heard of again. `orphans` are its pods of another log.
+    the end of a lease until the executor is heard of again. `orphans` are its pods of another log,
+    all of them as of the loss of events that `losses` counts.
     """
 
     node_selector: dict[str, str] = {}
@@ -98,9 +99,10 @@ class ExecutorSpec(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: str = ""
     lost_at: Instant | None = None
     orphans: tuple[OrphanedPod, ...] = ()
+    losses: int = 0
 
 
-EXECUTOR_STATUS = ("epoch", "version", "capabilities", "boot_id", "lost_at", "orphans")
+EXECUTOR_STATUS = ("epoch", "version", "capabilities", "boot_id", "lost_at", "orphans", "losses")
 """Fields that follow from what executors do; a manifest never writes them."""
 
 
@@ -148,10 +150,14 @@ class ExecutorReturned(StatusEvent, frozen=True, kw_only=True, tag="executor.ret
 
 
 class OrphansReported(StatusEvent, frozen=True, kw_only=True, tag="executor.orphans_reported"):
-    """Pods of another log were found on the nodes of the executor, or have ended since."""
+    """Pods of another log were found on the nodes of the executor, or have ended since.
+
+    `losses` is how often the log had lost events by then; 0 where that is not known.
+    """
 
     appeared: tuple[OrphanedPod, ...] = ()
     gone: tuple[str, ...] = ()
+    losses: int = 0
 
 
 class OrphansDecided(StatusEvent, frozen=True, kw_only=True, tag="executor.orphans_decided"):
@@ -268,7 +274,9 @@ def _report_orphans(
     require_epoch(executor.name, executor.spec.epoch, command.epoch)
     raise_if_invalid("Executor", executor.name, orphan_violations(command))
     appeared, gone = orphan_changes(executor.spec.orphans, command.orphans)
-    return (OrphansReported(appeared=appeared, gone=gone),) if appeared or gone else ()
+    if not (appeared or gone or command.losses > executor.spec.losses):
+        return ()
+    return (OrphansReported(appeared=appeared, gone=gone, losses=command.losses),)
 
 
 def _claim_violations(command: ClaimExecutor) -> Iterator[Violation]:
@@ -302,7 +310,8 @@ def _evolve(
             return with_status(state, replace(state.spec, lost_at=None))
         case OrphansReported():
             kept = (each for each in state.spec.orphans if each.id not in event.gone)
-            return with_status(state, replace(state.spec, orphans=(*kept, *event.appeared)))
+            orphans, losses = (*kept, *event.appeared), max(state.spec.losses, event.losses)
+            return with_status(state, replace(state.spec, orphans=orphans, losses=losses))
         case OrphansDecided():
             orphans = with_decision(state.spec.orphans, event.pods, event.decision)
             return with_status(state, replace(state.spec, orphans=orphans))
@@ -335,9 +344,28 @@ EXECUTOR: Kind[ExecutorSpec] = Kind(
 def is_status_change(
     before: Configured[ExecutorSpec] | None, after: Configured[ExecutorSpec] | None
 ) -> bool:
-    """Whether an Executor changed in its status alone, of which partitions read capabilities."""
+    """Whether an Executor changed in its status alone; partitions read capabilities and orphans."""
     if before is None or after is None:
         return False
     if set(before.spec.capabilities) != set(after.spec.capabilities):
         return False
+    if before.spec.orphans is not after.spec.orphans:
+        return False
     return before.generation == after.generation and before.labels is after.labels
+
+
+def awaited_executors(
+    executors: Mapping[str, Configured[ExecutorSpec]], losses: int, last_loss: Instant
+) -> dict[str, Instant]:
+    """The Executors that have not reported their orphans since the log lost events last.
+
+    With the end of the wait for each: by then it has reported, or its lease has ended and its
+    `node_loss_policy` holds. Nothing is known of the pods of one that no process has claimed.
+    """
+    return {
+        name: seconds_after(last_loss, executor.spec.lease_seconds)
+        for name, executor in sorted(executors.items())
+        if executor.spec.epoch > 0
+        and executor.spec.lost_at is None
+        and executor.spec.losses < losses
+    }

@@ -41,10 +41,14 @@ class OrphanedPod(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportOrphans(msgspec.Struct, frozen=True, kw_only=True):
-    """Record that these are all orphaned pods of the executor's newest process."""
+    """Record that these are all orphaned pods of the executor's newest process.
+
+    `losses` is how often the log had lost events when they were found.
+    """
 
     epoch: int
     orphans: tuple[OrphanedPod, ...]
+    losses: int = 0
 
 
 class DecideOrphans(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,7 +37,11 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.quota.usage import QuotaView
-from headgate.domain.scheduling.reconcile import next_due, reconcile_partition
+from headgate.domain.scheduling.reconcile import (
+    executors_to_report,
+    next_due,
+    reconcile_partition,
+)
 from headgate.domain.scheduling.regrowth import grow_back
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.nominations import without_nominated_capacity
@@ -78,6 +82,13 @@ def plan_cycle(
     """
     cycle = CycleContext(cluster_state, partition_key, at, cycle_id)
     reconcile_partition(cycle)
+    if not executors_to_report(cluster_state, at):
+        _start_pods(cycle)
+    return Plan(tuple(cycle.decisions), next_due(cycle), cycle.evaluation_count)
+
+
+def _start_pods(cycle: CycleContext) -> None:
+    """Everything after which pods start: second passes, admissions and pods that grow back."""
     run_second_passes(cycle)
     while evaluations := _nominate(cycle):
         _process_entries(cycle, evaluations)
@@ -85,7 +96,6 @@ def plan_cycle(
             break
     if not cycle.has_decided:
         grow_back(cycle)
-    return Plan(tuple(cycle.decisions), next_due(cycle), cycle.evaluation_count)
 
 
 class PlannedCycles(msgspec.Struct, frozen=True, gc=False):

@@ -39,6 +39,7 @@ from headgate.domain.scheduling.queueing.queue_checks import (
     on_hold_message,
     unreserved_condition,
 )
+from headgate.domain.scheduling.reconcile import executors_to_report
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.start import rate_limited_reason, rate_limited_until
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -117,6 +118,7 @@ def _unreserved_reason(
     known = (
         _workload_reason(cluster_state, workload, at)
         or _queue_reason(cluster_state, workload)
+        or _awaiting_reports(cluster_state, at)
         or _heap_reason(cluster_state, workload, at)
     )
     if known.is_unschedulable:
@@ -148,8 +150,10 @@ def current_reason(
     partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
     if name not in partition.pending or check_queues(cluster_state.config, workload) is not None:
         return known
-    kept_out = _workload_reason(cluster_state, workload, at) or _order_reason(
-        cluster_state, workload, at
+    kept_out = (
+        _workload_reason(cluster_state, workload, at)
+        or _awaiting_reports(cluster_state, at)
+        or _order_reason(cluster_state, workload, at)
     )
     evaluation = evaluate(partition, cluster_state.workloads, workload)
     never = unschedulable(cluster_state, workload)
@@ -309,6 +313,16 @@ def _backoff_reason(
 def _queue_reason(cluster_state: ClusterState, workload: Workload) -> Explanation | None:
     found = check_queues(cluster_state.config, workload)
     return None if found is None else _unevaluated("Queue", found.message, found.reason)
+
+
+def _awaiting_reports(cluster_state: ClusterState, at: Instant) -> Explanation | None:
+    """While Executors have to report which pods run, after the log has lost events."""
+    awaited = executors_to_report(cluster_state, at)
+    if not awaited:
+        return None
+    wait = _seconds(max(awaited.values()), at)
+    waiting = message("WaitingForExecutors", executors=tuple(awaited), wait=wait)
+    return _unevaluated("Order", waiting, "WaitingForExecutors")
 
 
 def _heap_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:

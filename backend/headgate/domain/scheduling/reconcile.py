@@ -5,6 +5,7 @@ from functools import partial
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
+from headgate.domain.kinds.executor import awaited_executors
 from headgate.domain.kinds.local_queue import LocalQueueResumed
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.state import NodeFellSilent
@@ -40,7 +41,8 @@ def reconcile_partition(cycle: CycleContext) -> None:
         cycle.partition.requeue_inadmissible()
     _resume_queues(cycle)
     _fire_timers(cycle)
-    admit_unblocked(cycle)
+    if not executors_to_report(cycle.cluster_state, cycle.at):
+        admit_unblocked(cycle)
     fail_overcommitted_hosts(cycle)
     advance_rounds(cycle)
     requeue_after_rate_limit(cycle)
@@ -49,6 +51,19 @@ def reconcile_partition(cycle: CycleContext) -> None:
         _check_predictions(cycle)
         for stream, event in finalized_objects(cycle.cluster_state):
             cycle.decide((stream, event))
+
+
+def executors_to_report(cluster_state: ClusterState, at: Instant) -> dict[str, Instant]:
+    """The Executors without whose report nothing may start, each with the end of the wait.
+
+    After the log has lost events, a workload that it has as pending may be running: its Executor
+    tells. Until then, at most for its lease, no workload is admitted anywhere.
+    """
+    history = cluster_state.log_history
+    if history is None:
+        return {}
+    found = awaited_executors(cluster_state.config.executors, history.count, history.at)
+    return {name: until for name, until in found.items() if at < until}
 
 
 def next_due(cycle: CycleContext) -> Instant | None:
@@ -61,6 +76,7 @@ def next_due(cycle: CycleContext) -> Instant | None:
         *(found.expires_at for found in partition.rounds.values()),
         *partition.rate_limited_queues.values(),
         *(due for due, _ in partition.stops),
+        *executors_to_report(cycle.cluster_state, cycle.at).values(),
         _next_ranking_change(cycle),
         cycle.cluster_state.recent_starts.next_due() if cycle.key == INSTALLATION else None,
     ]

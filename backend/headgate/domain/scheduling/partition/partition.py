@@ -54,6 +54,7 @@ from headgate.domain.scheduling.queueing.queue_checks import (
     QueueCheckFailure,
     check_cluster_queue,
     effective_spec,
+    orphaned_workloads,
 )
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import QuotaUsage, is_within_nominal
@@ -100,6 +101,7 @@ class Partition:
         self.queue_failures: dict[str, QueueCheckFailure | None] = {
             name: check_cluster_queue(config, name) for name in self.cluster_queues
         }
+        self.orphaned = orphaned_workloads(config)
         self.pending = {
             name: PendingQueue(strict=spec.queueing_strategy == "StrictFIFO")
             for name, spec in self.specs.items()
@@ -257,7 +259,7 @@ class Partition:
         )
 
     def _pending_entry(self, new: Workload) -> PendingEntry | None:
-        if not is_unadmitted(new):
+        if not is_unadmitted(new) or new.uid in self.orphaned:
             return None
         name = self._cluster_queue_name(new)
         spec = self.specs.get(name)

@@ -9,7 +9,6 @@ from headgate.domain.kinds.executor import (
     ExecutorLost,
     ExecutorReturned,
     OrphansDecided,
-    OrphansReported,
 )
 from headgate.domain.kinds.job_templates import CronJobScheduled
 from headgate.domain.kinds.webhook import WEBHOOK
@@ -70,7 +69,6 @@ EVENTS_WITHOUT_WORK: tuple[type[DomainEvent], ...] = (
     ExecutorClaimed,
     ExecutorLost,
     ExecutorReturned,
-    OrphansReported,
     OrphansDecided,
     CronJobScheduled,
     PredictionRecorded,
@@ -109,7 +107,7 @@ def wakes_of(
     `cluster_state` may stand before or after the event.
 
     Configuration, stops and reports of nodes wake all partitions, and so does an executor that
-    claims with other capabilities. Where admission is blocked until
+    claims with other capabilities or reports orphaned pods. Where admission is blocked until
     pods are ready, so do events that block or unblock it. A round with a victim that a
     DisruptionBudget watches makes stale what other partitions have planned with its allowance, and
     so do the other evictions and the ends of what it watches; the partitions that share it are

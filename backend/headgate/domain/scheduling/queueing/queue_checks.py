@@ -15,7 +15,7 @@ from headgate.domain.kinds.queue_activity import inactive_reasons, stopped_messa
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.message import Message, message
+from headgate.domain.values.message import Message, WorkloadUid, message, workload_reference
 from headgate.domain.values.selectors import LabelSelector, matches_selector
 from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds, pod_limit_violations
 from headgate.domain.workloads.specs import admission_gates
@@ -111,9 +111,35 @@ def check_queues(config: ObjectSet, workload: Workload) -> QueueCheckFailure | N
     if found is not None:
         return found
     cluster_queue = cluster_queue_of(config, workload)
-    return check_cluster_queue(config, cluster_queue) or check_namespace(
-        config, workload, config.cluster_queues[cluster_queue].spec
+    return (
+        check_cluster_queue(config, cluster_queue)
+        or check_namespace(config, workload, config.cluster_queues[cluster_queue].spec)
+        or _check_orphans(config, workload)
     )
+
+
+def orphaned_workloads(config: ObjectSet) -> frozenset[WorkloadUid]:
+    """The workloads of which pods run that belong to events which the log has lost, by uid."""
+    return frozenset(
+        pod.uid for executor in config.executors.values() for pod in executor.spec.orphans
+    )
+
+
+def _check_orphans(config: ObjectSet, workload: Workload) -> QueueCheckFailure | None:
+    """Why a workload must not start: pods of it run already, which it may only adopt."""
+    found = [
+        pod
+        for executor in config.executors.values()
+        for pod in executor.spec.orphans
+        if pod.uid == workload.uid
+    ]
+    if not found:
+        return None
+    nodes = tuple(sorted({pod.node for pod in found}))
+    runs = message(
+        "RunsAsOrphans", pods=len(found), nodes=nodes, workload=workload_reference(workload.key)
+    )
+    return QueueCheckFailure("OrphanedPods", runs)
 
 
 def check_namespace(
