@@ -45,7 +45,8 @@ MAY_BE_IGNORED = {
     "workload.imported": set[str](),
     # Without workload_timeouts, which is declared, the maximum has no effect.
     "cluster_queue": {"max_timeout_on_workload_seconds"},
-    "executor": {"orphans", "readable_since"},
+    # A release before `losses` admits beside orphaned pods, with or without the fields.
+    "executor": {"losses", "orphans", "readable_since"},
     # The state of a victim follows from its own events, which need this release.
     "round.committed": {"indices", "readable_since"},
 }

@@ -61,9 +61,9 @@ SCHEMA_VERSIONS: dict[str, int] = {
     },
     "node.created": 3,
     "node.changed": 3,
-    "executor.created": 5,
-    "executor.changed": 5,
-    "executor.orphans_reported": 2,
+    "executor.created": 6,
+    "executor.changed": 6,
+    "executor.orphans_reported": 3,
     "configuration.created": 11,
     "configuration.changed": 11,
     "cluster_queue.created": 4,
@@ -81,9 +81,10 @@ executors and require of the pods around them, and an Executor its orphaned pods
 a pending reason has what is free of what an unschedulable workload lacks. Version 3 of a
 deactivation may be for an invalid topology request. Version 2 of a scale-down says whether indices
 come again with their next run, and that of an import the attempts before it. Version 5 of an
-Executor and version 2 of its report have the uids of orphaned pods. Version 3 of a partial eviction
-and of a round, and version 2 of its end, name the pods that leave. Version 2 of a deletion tells
-phase, LocalQueue, creation and end of a workload that had ended.
+Executor and version 2 of its report have the uids of orphaned pods; the version after these counts
+the losses of the log that the report knows. Version 3 of a partial eviction and of a round, and
+version 2 of its end, name the pods that leave. Version 2 of a deletion tells phase, LocalQueue,
+creation and end of a workload that had ended.
 """
 
 READABLE_SINCE: dict[str, int] = {

@@ -254,6 +254,11 @@ def _before_orphans(fields: Fields) -> Fields:
     return fields
 
 
+def _before_counted_losses(fields: Fields) -> Fields:
+    """Reports of before losses of the log were counted: they know of none, as by default."""
+    return fields
+
+
 def _before_adoption(fields: Fields) -> Fields:
     """Orphaned pods of before workloads adopted them: without a uid, and without attempts."""
     return fields
@@ -329,6 +334,9 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("executor.created", 4): _before_adoption,
     ("executor.changed", 4): _before_adoption,
     ("executor.orphans_reported", 1): _before_adoption,
+    ("executor.created", 5): _before_counted_losses,
+    ("executor.changed", 5): _before_counted_losses,
+    ("executor.orphans_reported", 2): _before_counted_losses,
     ("workload.imported", 1): _before_adoption,
     ("configuration.created", 2): _without_limits,
     ("configuration.changed", 2): _without_limits,
