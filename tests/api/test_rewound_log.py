@@ -10,9 +10,11 @@ from msgspec import structs
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.api.app import application_services, connect
 from headgate.bootstrap import Platform, open_platform
+from headgate.domain.recorded_event import LOG_STREAM, LogRewound
 from headgate.event_log.chain import PastLost
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api, workload
+from tests.api.test_executor_protocol import Process, an_executor
 from tests.contracts.adapters import back_up
 from tests.processes.programs import wait_until
 from tests.workers.cluster import NAMESPACE, cluster, record, submitted
@@ -58,6 +60,26 @@ def test_it_folds_the_log_anew_and_tells_callers_and_watchers(
     assert admin.post(WORKLOADS, workload("lost", NAMESPACE, queue)).status_code == 201
     frames = [frame.recorded.position for frame in services.hub._frames]  # noqa: SLF001
     assert min(frames, default=read_up_to) > platform.event_log.head() - 4
+
+
+def test_an_executor_is_asked_for_its_orphans_after_each_loss(
+    admin: Api, callers: dict[str, Api], platform: Platform
+) -> None:
+    admin.post("/v1/executors", an_executor("asked"))
+    process = Process(callers["executor"], "asked")
+    no_orphans: tuple[str, dict[str, list[str]]] = (f"{process.path}/orphans", {"orphans": []})
+    assert process.api.put(*no_orphans, **process.headers).status_code == 200
+    assert not process.get("assignments").json()["awaitsOrphans"]
+
+    record(platform.event_log, (LOG_STREAM, LogRewound(read_up_to=9, head=8, observer="a worker")))
+    admin.caught_up("/v1/executors/asked", platform.event_log.head())
+    assert process.get("assignments").json()["awaitsOrphans"]
+
+    assert process.api.put(*no_orphans, **process.headers).status_code == 200
+    assert not process.get("assignments").json()["awaitsOrphans"]
+    events = admin.get("/v1/events?type=executor.orphans_reported").json()["items"]
+    assert events[0]["stream"] == "executor/asked"
+    assert events[0]["data"]["losses"] >= 1
 
 
 def test_a_new_connection_of_any_pool_tells_of_the_loss(

@@ -63,7 +63,8 @@ class AssignmentList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     `holds_known` is whether the log has the point that was known before; None from a server that
     does not tell. `orphans` has the decision on each orphaned pod that the server knows, by id;
-    None from a server that takes no report of them.
+    None from a server that takes no report of them. `awaits_orphans`: the server waits for a report
+    of all that there are, or of none, before anything starts.
     """
 
     position: int
@@ -71,6 +72,7 @@ class AssignmentList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     chain: str = ""
     holds_known: bool | None = None
     orphans: dict[str, str | None] | None = None
+    awaits_orphans: bool = False
     items: list[Object]
 
     @property
@@ -182,6 +184,7 @@ class ExecutorClient:
                     chain=first.get("chain", ""),
                     holds_known=holds_known,
                     orphans=_decisions(first.get("orphans")),
+                    awaits_orphans=first.get("awaitsOrphans", False),
                     items=items,
                 )
             query["continue"] = following

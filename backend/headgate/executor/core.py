@@ -135,12 +135,11 @@ class ExecutorCore:
         *,
         chain: str = "",
         holds_known: bool | None = None,
-    ) -> bool:
-        """Takes over a whole list; returns whether it is of another log than the one before.
+    ) -> None:
+        """Takes over a whole list; after another log, unknown living runs become orphans.
 
-        Then unknown living runs become orphans. A log is another one where it has lost the point
-        that was known: `holds_known` is False. A restored log may have grown past that point, so
-        that its position alone does not tell.
+        A log is another one where it has lost the point that was known: `holds_known` is False.
+        A restored log may have grown past that point, so that its position alone does not tell.
         """
         self._view.replace(position, log_id, assignments)
         self._has_list = True
@@ -148,8 +147,7 @@ class ExecutorCore:
         self._assign(self._view.assignments())
         observed = self._substrate.observe()
         orphans = self._mark.orphans
-        is_other = holds_known is False or self.is_rewound(log_id, position)
-        if is_other:
+        if holds_known is False or self.is_rewound(log_id, position):
             unknown = {name for name, run in observed.items() if _is_living(run)}
             orphans |= unknown - set(self._desired)
             self._say(f"The server has another log: {len(orphans)} orphaned pods keep running")
@@ -157,7 +155,6 @@ class ExecutorCore:
         self._set_mark(LogMark(log_id=log_id, position=position, chain=chain, orphans=orphans))
         answered = stale_records(self._journal.records().values(), self._desired, observed)
         self._journal.drop(answered)
-        return is_other
 
     def kill_orphans(self, ids: Collection[str]) -> None:
         """Takes over which orphans an administrator decided to kill: they stop as other runs do."""

@@ -285,7 +285,7 @@ class ExecutorProcess:
 
     def _take_list(self, found: AssignmentList) -> None:
         items = msgspec.convert(found.items, list[Assignment])
-        is_of_other_log = self._core.replace_assignments(
+        self._core.replace_assignments(
             found.position,
             found.log_id,
             items,
@@ -295,8 +295,7 @@ class ExecutorProcess:
         orphans = found.orphans or {}
         self._core.kill_orphans([each for each in orphans if orphans[each] == "Kill"])
         self._takes_orphans = found.orphans is not None
-        # The server waits for a report after its log lost events, also of no orphans.
-        self._told_orphans = None if is_of_other_log else frozenset(orphans)
+        self._told_orphans = None if found.awaits_orphans else frozenset(orphans)
         self._has_list = True
 
     def _take_terms(self, claim: Claim) -> None:

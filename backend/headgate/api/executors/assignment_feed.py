@@ -19,7 +19,7 @@ from headgate.application.live_state import LiveReader
 from headgate.domain.executor_assignments import executors_of
 from headgate.domain.kinds.configured_object import StatusEvent
 from headgate.domain.kinds.executor import OrphansDecided
-from headgate.domain.recorded_event import RecordedEvent, kind_and_key
+from headgate.domain.recorded_event import LogRewound, RecordedEvent, kind_and_key
 from headgate.domain.workloads.state import Workload
 from headgate.event_log.chain import LogPoint
 
@@ -91,6 +91,8 @@ class AssignmentFeed:
                 self._note(recorded.position, key)
             elif isinstance(recorded.event, OrphansDecided):
                 self._decided_at[key] = recorded.position
+            elif isinstance(recorded.event, LogRewound):
+                self._resets += 1  # lists tell that orphans are to be reported
             elif kind in {"node", "executor"} and not isinstance(recorded.event, StatusEvent):
                 self._note_all(recorded.position)
         self._position = cluster_state.position

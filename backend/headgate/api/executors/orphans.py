@@ -145,6 +145,13 @@ def orphans_of(services: ApplicationServices, name: str) -> list[OrphanedPodView
     return [_view(name, each) for each in sorted(orphans, key=lambda orphan: orphan.id)]
 
 
+def awaits_orphans(services: ApplicationServices, name: str) -> bool:
+    """Whether the log has lost events since an executor reported its orphaned pods last."""
+    cluster_state = services.reader.cluster_state
+    executor, history = cluster_state.config.executors.get(name), cluster_state.log_history
+    return executor is not None and history is not None and executor.spec.losses < history.count
+
+
 async def _told(request: Caller, name: str, command: object, reason: str = "") -> Answer:
     services = services_of(request)
     metadata = origin_of(request)

@@ -23,7 +23,7 @@ from headgate.api.executors.assignment_feed import (
     holds_point,
     point_body,
 )
-from headgate.api.executors.orphans import OrphanedPodView, orphans_of
+from headgate.api.executors.orphans import OrphanedPodView, awaits_orphans, orphans_of
 from headgate.api.executors.protocol import REPORTS, Epoch, Name, required_epoch
 from headgate.api.executors.schemas import (
     AssignedPod,
@@ -72,13 +72,17 @@ from headgate.messages.rendering import IsVisible
 
 
 class ExecutorItemPage(Schema, kw_only=True, frozen=True):
-    """Assignments of one executor at a point, and whether the log has the `knownPoint`."""
+    """Assignments of one executor at a point, and whether the log has the `knownPoint`.
+
+    `awaitsOrphans`: the log has lost events since the executor reported its orphans last.
+    """
 
     position: Position
     log_id: str
     chain: str
     holds_known_point: bool | None = None
     orphans: list[OrphanedPodView] = []
+    awaits_orphans: bool = False
     items: list[ExecutorItem]
     continue_: str | None = msgspec.field(default=None, name="continue")
 
@@ -116,6 +120,7 @@ class ExecutorPods(Controller):
         chosen = keys[start : start + limit]
         items = await assignment_items(services, name, chosen)
         body = {**point_body(point), "orphans": orphans_of(services, name)}
+        body["awaitsOrphans"] = awaits_orphans(services, name)
         body["items"] = [items[key] for key in chosen if key in items]
         body["holdsKnownPoint"] = await holds_point(services, known)  # asked last: see there
         if start + limit < len(keys):

@@ -4694,6 +4694,8 @@ export interface components {
             chain: string;
             holdsKnownPoint?: boolean | null;
             orphans?: components["schemas"]["OrphanedPodView"][];
+            /** @default false */
+            awaitsOrphans?: boolean;
             items: components["schemas"]["ExecutorItem"][];
             continue?: string | null;
         };
