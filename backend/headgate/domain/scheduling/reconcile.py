@@ -54,7 +54,7 @@ def reconcile_partition(cycle: CycleContext) -> None:
 
 
 def executors_to_report(cluster_state: ClusterState, at: Instant) -> dict[str, Instant]:
-    """The Executors without whose report nothing may start, each with the end of the wait.
+    """The Executors of which a report is awaited before anything starts, each with the wait's end.
 
     After the log has lost events, a workload that it has as pending may be running: its Executor
     tells. Until then, at most for its lease, no workload is admitted anywhere.
