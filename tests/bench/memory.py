@@ -7,6 +7,7 @@ thousand workloads are rough: tables grow in steps.
 
 import argparse
 import tracemalloc
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Literal, get_args
@@ -15,7 +16,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.event_log.codec import decode, encode
 from tests.bench.children import measured, tell, unshared_bytes
-from tests.bench.population import SUBMITTED, StreamEvent, configuration, queue_of
+from tests.bench.population import SUBMITTED, configuration, queue_of
 from tests.builders.mixes import MIXES, Mix, a_life_of, a_submission_of
 
 LifeStage = Literal["pending", "running", "finished"]
@@ -87,9 +88,7 @@ def measure_fold(mix: Mix, stage: LifeStage, count: int, *, trace: bool) -> None
 def folded(mix: Mix, stage: LifeStage, count: int) -> ClusterState:
     """Returns the fold of a log with so many workloads in a stage, as a process reads it."""
     cluster_state = ClusterState()
-    versions: dict[str, int] = {}
-    for stream, event in _history(mix, stage, count):
-        version = versions[stream] = versions.get(stream, 0) + 1
+    for stream, version, event in _history(mix, stage, count):
         cluster_state.apply(
             RecordedEvent(
                 position=cluster_state.position + 1,
@@ -108,14 +107,19 @@ def _as_read(event: DomainEvent) -> DomainEvent:
     return decode(*encode(event))
 
 
-def _history(mix: Mix, stage: LifeStage, count: int) -> Iterator[StreamEvent]:
-    yield from configuration(PARTITIONS)
+def _history(mix: Mix, stage: LifeStage, count: int) -> Iterator[tuple[str, int, DomainEvent]]:
+    """Events with stream and version; nothing of the history stays beside the fold."""
+    versions = Counter[str]()
+    for stream, event in configuration(PARTITIONS):
+        versions[stream] += 1
+        yield stream, versions[stream], event
     for number in range(count):
         queue = queue_of(number, PARTITIONS)
         submitted, _ = a_submission_of(mix, number, queue)
         stream = f"workload/{submitted.namespace}/{submitted.name}"
-        for event in islice(a_life_of(submitted, queue), EVENTS[stage]):
-            yield stream, event
+        life = islice(a_life_of(submitted, queue), EVENTS[stage])
+        for version, event in enumerate(life, start=1):
+            yield stream, version, event
 
 
 if __name__ == "__main__":
