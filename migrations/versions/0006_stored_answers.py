@@ -21,9 +21,7 @@ def upgrade() -> None:
         "replace(replace(convert_from(answer, 'UTF8'), '\"' || chr(30) || '\"', 'null'),"
         " chr(30), 'null')"
     )
-    op.execute(
-        f"UPDATE idempotency SET answer = convert_to({unmarked}, 'UTF8') WHERE {MARKED}"  # noqa: S608 - constants only
-    )
+    op.execute(f"UPDATE idempotency SET answer = convert_to({unmarked}, 'UTF8') WHERE {MARKED}")
 
 
 def downgrade() -> None:

@@ -145,8 +145,11 @@ def test_migrate_changes_nothing_in_a_newer_schema(fresh_database_url: str) -> N
     assert found == ("9999",)
 
 
-def test_migrate_names_connected_processes_of_strict_releases(fresh_database_url: str) -> None:
-    command.downgrade(alembic_config(fresh_database_url), "0015")
+@pytest.mark.parametrize("schema", ["0015", "0026"])
+def test_migrate_names_connected_processes_that_cannot_read_what_it_makes(
+    fresh_database_url: str, schema: str
+) -> None:
+    command.downgrade(alembic_config(fresh_database_url), schema)
     with (
         psycopg.connect(fresh_database_url, application_name="headgate-api 7"),
         pytest.raises(MigrationRefused, match="headgate-api 7"),

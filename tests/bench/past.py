@@ -46,7 +46,7 @@ RUNNING, KEPT, QUEUES = 400, 30_000, 20
 WIDTH = 10_000
 NO_OWNER = ("user:bench", "", "", "", "")
 COLUMNS = (
-    "position, stream, version, type, schema_version, data, at, actor, reason, causation, "
+    "position, stream, version, type, schema_version, body, at, actor, reason, causation, "
     "correlation, trace"
 )
 ADMISSION = Admission(
@@ -86,9 +86,7 @@ def write_log(url: str, events: int) -> None:
                 version = versions.get(stream, 0) + 1
                 versions[stream] = version
                 at = START + number * WIDTH
-                copy.write_row(
-                    (number, stream, version, name, schema_version, data.decode(), at, *NO_OWNER)
-                )
+                copy.write_row((number, stream, version, name, schema_version, data, at, *NO_OWNER))
         connection.execute("UPDATE log_head SET position = %s", (events,))
         connection.execute("ANALYZE event")
 

@@ -2,6 +2,7 @@
 
 Of pending workloads, and with `--life` of workloads that ran and succeeded, with the rows of all
 read models. What can be deleted at any time, caches of folds and records of cycles, is left out.
+Measured is an installation that has trained a dictionary, as upkeep does, on earlier workloads.
 """
 
 import argparse
@@ -13,6 +14,8 @@ from headgate.bootstrap import Platform
 from tests.bench.population import Population, filled_database
 from tests.builders.mixes import MIXES, Mix
 
+EARLIER = 2_000
+"""Workloads before those that are measured; a dictionary is trained on them."""
 DELETABLE = ("state_cache", "state_part", "cycle_record")
 TABLES = """
 SELECT coalesce(parent.relname, child.relname), sum(pg_total_relation_size(child.oid))::bigint
@@ -44,6 +47,8 @@ def main() -> None:
     parser.add_argument("--life", action="store_true", help="whole lives instead of submits")
     options = parser.parse_args()
     with filled_database() as (_, platform, population):
+        population.add_finished(options.mix, EARLIER // 2)
+        population.add_pending(options.mix, EARLIER // 2)
         found = storage_each(
             platform, population, options.mix, options.submits, is_life=options.life
         )
@@ -58,8 +63,9 @@ def main() -> None:
 def storage_each(
     platform: Platform, population: Population, mix: Mix, count: int, *, is_life: bool
 ) -> Storage:
-    """Adds so many workloads, lets the read models follow, and returns what each took."""
+    """Trains a dictionary and adds so many workloads; returns what each took when all follow."""
     url = platform.settings.database_url
+    platform.maintenance.train_dictionary()
     follow(platform)
     sizes, wal = _sizes(url), _wal(url)
     if is_life:

@@ -3,6 +3,7 @@
 import psycopg
 import pytest
 
+from headgate.adapters.postgres.append_encoding import meet_dictionary
 from headgate.application.verify.verify import audit_chain
 from headgate.event_log.chain import LogPoint, chain_after, first_chain
 from tests.contracts.adapters import Adapters
@@ -69,7 +70,7 @@ def test_a_page_of_the_chain_ends_anywhere(adapters: Adapters) -> None:
 @pytest.mark.parametrize(
     ("change", "differs_at"),
     [
-        ('UPDATE event SET data = \'{"message":"other"}\' WHERE position = 4', 4),
+        ('UPDATE event SET body = \'{"message":"other"}\' WHERE position = 4', 4),
         ("UPDATE event SET type = 'workload.activated' WHERE position = 2", 2),
         ("UPDATE event SET version = 9 WHERE position = 3", 3),
         ("UPDATE event SET stream = 'workload/a/9' WHERE position = 1", 1),
@@ -100,10 +101,14 @@ def test_what_is_no_part_of_an_event_leaves_the_chain(
     """Another compression of the body rewrites rows and not what they hold."""
     adapters, url = on_postgres_log
     adapters.log.append([unit(event(ONE, "long " * 9_000))])
+    dictionary = meet_dictionary(b"long " * 99)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
-        connection.execute("ALTER TABLE event ALTER COLUMN data SET STORAGE EXTERNAL")
-        connection.execute("ALTER TABLE event_0 ALTER COLUMN data SET STORAGE EXTERNAL")
-        connection.execute("UPDATE event SET data = (data::text || '')::json, trace = 'other'")
+        connection.execute("ALTER TABLE event ALTER COLUMN body SET STORAGE EXTERNAL")
+        connection.execute("ALTER TABLE event_0 ALTER COLUMN body SET STORAGE EXTERNAL")
+        (body,) = connection.execute("SELECT body FROM event").fetchone() or (b"",)
+        values = (dictionary.stored(body),)
+        connection.execute("UPDATE event SET body = %s, trace = 'other'", values)
 
+    assert dictionary.stored(body) != body
     assert audit_chain(adapters.log).differs_at is None

@@ -1,5 +1,6 @@
 """Archived parts of the log as files: nothing is lost, and nothing wrong is taken in."""
 
+import csv
 import gzip
 from hashlib import sha256
 from pathlib import Path
@@ -59,6 +60,28 @@ def test_the_log_continues_while_its_beginning_is_away(
     assert [part.name for part in LogArchive(pool).archived()] == ["event_0"]
     assert [found.position for found in adapters.log.read(9, limit=3)] == [10, 11, 12]
     assert adapters.log.head() == head
+
+
+def test_files_of_earlier_releases_come_back_too(
+    adapters: Adapters, pool: Pool, tmp_path: Path
+) -> None:
+    """They have a column besides, in another order; what they tell of events is the same."""
+    everything = list(adapters.log.read_all())
+    about = saved_and_taken_away(pool, tmp_path)
+    data = about.with_suffix(".csv.gz")
+    with gzip.open(data, "rt", encoding="utf-8", newline="") as file:
+        rows = [{"recorded_at": "2026-11-21 10:00:00+00", **row} for row in csv.DictReader(file)]
+    with gzip.open(data, "wt", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    saved = msgspec.json.decode(about.read_bytes())
+    digest = sha256(data.read_bytes()).hexdigest()
+    about.write_bytes(msgspec.json.encode(saved | {"sha256": digest}))
+
+    LogArchiveFiles(pool).restore(about)
+
+    assert list(adapters.log.read_all()) == everything
 
 
 def test_what_is_there_already_is_not_taken_in_twice(

@@ -210,8 +210,8 @@ def test_the_tail_finds_what_no_notification_told_it_of(
             await silent.execute(
                 "WITH quiet AS (UPDATE log_head SET position = 2), chained AS "
                 "(INSERT INTO log_chain VALUES (2, 2, sha256(''))) INSERT INTO event "
-                "SELECT 2, stream, 2, type, schema_version, data, at, actor, reason, causation, "
-                "correlation, trace FROM event"
+                "SELECT 2, at, 2, schema_version, type, stream, actor, reason, causation, "
+                "correlation, trace, body FROM event"
             )
             return await reading
 

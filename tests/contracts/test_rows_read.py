@@ -19,10 +19,10 @@ from headgate.application.workload_filter import (
 LIMIT = 5
 # Of every 20 workloads one is on hold, and one got quota; the others are pending.
 FILL = """
-    INSERT INTO workload (stream, version, position, namespace, name, uid, local_queue,
+    INSERT INTO workload (stream, version, position, namespace, name, local_queue,
         cluster_queue, phase, priority, created_at, labels, state, owner, gpus, pods,
         executed_seconds, stuck_since, stuck_cause, reserved_at, size_class)
-    SELECT 'workload/n' || n %% 4 || '/w' || n, 1, n, 'n' || n %% 4, 'w' || n, '', 'q',
+    SELECT 'workload/n' || n %% 4 || '/w' || n, 1, n, 'n' || n %% 4, 'w' || n, 'q',
         CASE WHEN n %% 20 = 1 THEN 'gpu' ELSE '' END,
         CASE n %% 20 WHEN 0 THEN 'OnHold' WHEN 1 THEN 'Running' ELSE 'Pending' END,
         0, n, '{}', '{}', '', 0, 1, 0,
@@ -41,6 +41,8 @@ class Explained(PostgresReadModels):
     def _rows(self, query: str, values: Sequence[Any]) -> list[Any]:
         self.statements.append((query, values))
         return []
+
+    _states = _rows
 
 
 def rows_read(connection: psycopg.Connection, query: str, values: Any) -> int:

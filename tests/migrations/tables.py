@@ -19,7 +19,7 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
 )
-from sqlalchemy.dialects.postgresql import JSON, JSONB
+from sqlalchemy.dialects.postgresql import JSONB
 
 METADATA = MetaData()
 BYTEWISE = Text(collation="C")
@@ -48,24 +48,32 @@ EVENT = Table(
     "event",
     METADATA,
     _key("position", BigInteger),
-    _column("stream", BYTEWISE),
-    _column("version", Integer),
-    _column("type", BYTEWISE),
-    _column("schema_version", SmallInteger),
-    _column("data", JSON),
     _column("at", BigInteger),
+    _column("version", Integer),
+    _column("schema_version", SmallInteger),
+    _column("type", BYTEWISE),
+    _column("stream", BYTEWISE),
     _column("actor", Text),
     _column("reason", Text),
     _column("causation", Text),
     _column("correlation", Text),
     _column("trace", Text),
-    _column("recorded_at", DateTime(timezone=True)),
+    _column("body", LargeBinary),
     postgresql_partition_by="RANGE (position)",
 )
 Index("event_stream", EVENT.c.stream, EVENT.c.version)
-Index("event_type", EVENT.c.type, EVENT.c.position)
+Index("event_type", EVENT.c.type, postgresql_using="brin")
 Index("event_correlation", EVENT.c.correlation, postgresql_where=EVENT.c.correlation != "")
 Index("event_at", EVENT.c.at, postgresql_using="brin")
+
+DICTIONARY = Table(
+    "dictionary",
+    METADATA,
+    _key("id", Integer),
+    _column("body", LargeBinary),
+    _column("position", BigInteger),
+    _column("trained_at", DateTime(timezone=True)),
+)
 
 LOG_CHAIN = Table(
     "log_chain",
@@ -125,7 +133,7 @@ OBJECT = Table(
     _column("cluster_queue", BYTEWISE),
     _column("labels", JSONB),
     Column("due_at", BigInteger),
-    _column("state", JSON),
+    _column("state", LargeBinary),
 )
 Index("object_kind", OBJECT.c.kind, OBJECT.c.stream)
 Index(
@@ -142,7 +150,6 @@ WORKLOAD = Table(
     _column("position", BigInteger),
     _column("namespace", BYTEWISE),
     _column("name", BYTEWISE),
-    _column("uid", Text),
     _column("local_queue", BYTEWISE),
     _column("cluster_queue", BYTEWISE),
     _column("phase", BYTEWISE),
@@ -150,7 +157,7 @@ WORKLOAD = Table(
     _column("created_at", BigInteger),
     _column("labels", JSONB),
     Column("due_at", BigInteger),
-    _column("state", JSON),
+    _column("state", LargeBinary),
     _column("owner", BYTEWISE),
     _column("gpus", BigInteger),
     _column("pods", BigInteger),
@@ -185,16 +192,15 @@ Index(
     WORKLOAD.c.due_at,
     postgresql_where=IS_FINISHED & WORKLOAD.c.due_at.is_not(None),
 )
-Index("workload_created_at", WORKLOAD.c.created_at, WORKLOAD.c.stream)
+Index("workload_created_at", WORKLOAD.c.created_at)
 Index(
     "workload_namespace_phase",
     WORKLOAD.c.namespace,
     WORKLOAD.c.phase,
     WORKLOAD.c.created_at,
-    WORKLOAD.c.stream,
 )
-Index("workload_owner", WORKLOAD.c.owner, WORKLOAD.c.created_at, WORKLOAD.c.stream)
-Index("workload_phase", WORKLOAD.c.phase, WORKLOAD.c.created_at, WORKLOAD.c.stream)
+Index("workload_owner", WORKLOAD.c.owner, WORKLOAD.c.created_at)
+Index("workload_phase", WORKLOAD.c.phase, WORKLOAD.c.created_at)
 
 Table(
     "workload_tally",
@@ -222,7 +228,7 @@ ROUND = Table(
     _column("cluster_queue", BYTEWISE),
     _column("committed_at", BigInteger),
     Column("due_at", BigInteger),
-    _column("state", JSON),
+    _column("state", LargeBinary),
 )
 Index("round_committed_at", ROUND.c.committed_at, ROUND.c.stream)
 Index("round_preemptor", ROUND.c.preemptor, ROUND.c.committed_at)
@@ -332,7 +338,7 @@ FOLLOWER_MEMORY = Table(
     _key("follower"),
     _key("generation", Integer),
     _key("key"),
-    _column("value", Text),
+    _column("value", LargeBinary),
 )
 
 # Releases before this one fold rounds into it; nothing reads it, and the next release drops it.

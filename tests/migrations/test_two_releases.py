@@ -1,4 +1,4 @@
-"""The first release that waits for later ones decides beside the present one on one database."""
+"""Earlier releases beside the present one on one database: they decide, or are told why not."""
 
 import os
 import subprocess
@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from headgate.adapters.postgres.maintenance import newest_revision
 from headgate.application.ports import Appended, NewEvent
 from headgate.domain.recorded_event import EventIgnored
 from headgate.domain.workloads.events import WorkloadAdmitted
@@ -21,8 +22,11 @@ from tests.processes.programs import wait_until
 from tests.workers.cluster import admitted, cluster, record, submitted, submitted_many
 from tests.workers.scheduler_runs import Worker
 
-TOLERANT_SINCE = "c8f996ca46bf08958046e800a28c3f9ed4834ab6"
-"""The first commit that reads events, fields and columns of the next release (ADR 0028)."""
+READS_COMPRESSED_SINCE = "HEAD"
+"""The first commit that reads compressed bodies (ADR 0060), and what the next release adds."""
+
+PLAIN = "c8f996ca46bf08958046e800a28c3f9ed4834ab6"
+"""The first commit that reads events, fields and columns of the next release, uncompressed."""
 
 ROUNDS = 30
 DECIDE = """
@@ -30,7 +34,7 @@ import os
 import sys
 import time
 from headgate.bootstrap import open_platform
-from headgate.application.scheduling_loop.run_partition import sweep
+from headgate.application.run_partition import sweep
 from headgate.settings import Settings
 
 def fail(_, failure):
@@ -50,27 +54,42 @@ if len(sys.argv) > 2:
     print(decisions)
 platform.close()
 """
+MIGRATE = """
+import sys
+from headgate.adapters.postgres.maintenance import migrate
+
+migrate(sys.argv[1])
+"""
 
 
 @pytest.fixture(scope="module")
 def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of the recorded commit, from git history."""
-    directory = Path(tmp_path_factory.mktemp("earlier"))
+    return programs_of(READS_COMPRESSED_SINCE, Path(tmp_path_factory.mktemp("earlier")))
+
+
+def programs_of(commit: str, directory: Path) -> Path:
+    """The programs of a commit from git history, put into a directory."""
     packed = subprocess.run(
-        ["git", "-C", str(ROOT), "archive", TOLERANT_SINCE, "backend", "workers"],
+        ["git", "-C", str(ROOT), "archive", commit, "backend", "workers", "migrations"],
         check=False,
         capture_output=True,
     )
     if packed.returncode != 0:
-        pytest.skip(f"the history has no {TOLERANT_SINCE}: {packed.stderr.decode()[:200]}")
+        pytest.skip(f"the history has no {commit}: {packed.stderr.decode()[:200]}")
     subprocess.run(["tar", "-x", "-C", str(directory)], input=packed.stdout, check=True)
     return directory
 
 
 def decide(earlier: Path, url: str) -> "subprocess.CompletedProcess[str]":
     """A worker of the earlier release decides whatever is due."""
+    return run(earlier, DECIDE, url)
+
+
+def run(earlier: Path, program: str, url: str) -> "subprocess.CompletedProcess[str]":
+    """A program on the modules of the earlier release."""
     return subprocess.run(
-        [sys.executable, "-c", DECIDE, url],
+        [sys.executable, "-c", program, url],
         check=False,
         capture_output=True,
         text=True,
@@ -193,3 +212,20 @@ def test_an_event_that_matters_makes_it_wait_with_the_reason(
 
     assert waiting.returncode != 0
     assert "ReleaseTooOld: the event workload.tinted" in waiting.stderr
+
+
+def test_a_release_that_reads_no_compressed_bodies_is_told_why(
+    fresh_database_url: str, tmp_path: Path
+) -> None:
+    """A rollback by such a release is refused before any of its processes starts."""
+    before = programs_of(PLAIN, tmp_path)
+
+    refused = run(before, MIGRATE, fresh_database_url)
+
+    assert refused.returncode != 0
+    assert f"has the schema {newest_revision(fresh_database_url)} of a later" in refused.stderr
+    with (
+        psycopg.connect(fresh_database_url) as connection,
+        pytest.raises(psycopg.OperationalError, match="too old for the database"),
+    ):
+        connection.execute("SELECT log_append('[]'::jsonb, ''::bytea, '[]'::jsonb)")

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
+from headgate.adapters.postgres.connections import MIN_SAMPLES
 from headgate.adapters.postgres.maintenance import alembic_config, migrate
 from headgate.api.app import application_services, connect
 from headgate.application.commands.append_unit import read_columns, rows_of
@@ -26,15 +27,19 @@ from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api
 from tests.api.serving import shared_application
 from tests.conftest import new_database
+from tests.contracts.events import shown
 from tests.contracts.history import START
+from tests.contracts.test_read_models import workload
 from tests.contracts.test_workload_pods import STREAM, admitted, told
 from tests.event_log.stored_logs import SCHEMA_REVISION, StoredLog, stored_logs
 
 INLINE = "ReadModelShowsWhatItsStreamFoldsTo"
 WITHOUT_PODS_SCHEDULED = """
-    UPDATE workload SET state = jsonb_set(state::jsonb, '{conditions}', (
-        SELECT jsonb_agg(found) FROM jsonb_array_elements(state::jsonb->'conditions') AS found
-        WHERE found->>'type' <> 'PodsScheduled'))::json
+    UPDATE workload SET state = convert_to(jsonb_set(whole, '{conditions}', (
+        SELECT jsonb_agg(found) FROM jsonb_array_elements(whole->'conditions') AS found
+        WHERE found->>'type' <> 'PodsScheduled'))::text, 'UTF8')
+    FROM (SELECT stream, convert_from(state, 'UTF8')::jsonb AS whole FROM workload) AS read
+    WHERE read.stream = workload.stream
 """
 
 
@@ -190,9 +195,7 @@ def test_rows_without_a_condition_that_was_not_folded_then_get_it(empty_url: str
         connection.execute(WITHOUT_PODS_SCHEDULED)
         connection.execute("UPDATE workload SET reserved_at = NULL, size_class = ''")
     before = [each.code for each in verifier.verify(lambda *_: None).findings]
-    with psycopg.connect(empty_url) as connection:
-        connection.execute("DROP TABLE workload_tally, webhook_secret, saved_view")
-        connection.execute("UPDATE alembic_version SET version_num = '0020'")
+    command.downgrade(alembic_config(empty_url), "0020")
 
     migrate(empty_url)
 
@@ -203,6 +206,40 @@ def test_rows_without_a_condition_that_was_not_folded_then_get_it(empty_url: str
     assert columns == read_columns(state)
     assert columns["reserved_at"] is not None
     assert not {INLINE, "KeptCountsAreThoseOfRows"} & {each.code for each in found}
+
+
+def test_a_log_is_compressed_by_its_migration_and_is_the_same(empty_url: str) -> None:
+    """There are enough events to train a dictionary on; a downgrade brings back what was there."""
+    migrate(empty_url)
+    platform = open_platform(Settings(database_url=empty_url, broker_url="memory://"))
+    states = [workload(f"w{number}", labels={"run": str(number)}) for number in range(MIN_SAMPLES)]
+    units = [shown(f"workload/a/{state.name}", state) for state in states]
+    platform.event_log.append(units)
+    streams = [each.events[0].stream for each in units]
+    events, chained = list(platform.event_log.read_all()), platform.event_log.point_at(MIN_SAMPLES)
+    assert chained is not None
+    sizes = []
+    for _ in range(2):
+        platform.close()
+        sizes.append(_stored_bytes(empty_url))
+        command.downgrade(alembic_config(empty_url), "0026")
+        migrate(empty_url)
+        platform = open_platform(Settings(database_url=empty_url, broker_url="memory://"))
+
+    assert list(platform.event_log.read_all()) == events
+    assert platform.event_log.point_at(MIN_SAMPLES) == chained
+    assert audit_chain(platform.event_log) == ChainAudit(first=1, last=MIN_SAMPLES)
+    assert [found.state for found in platform.read_models.load(streams)] == states
+    platform.close()
+    plain, compressed = sizes
+    assert compressed < 0.5 * plain
+
+
+def _stored_bytes(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        row = connection.execute("SELECT sum(octet_length(state)) FROM workload").fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def _breaks_off(finding: Finding) -> bool:

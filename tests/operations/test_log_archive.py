@@ -1,5 +1,6 @@
 """`headgate log archive` on a real database."""
 
+import json
 from pathlib import Path
 
 import psycopg
@@ -166,3 +167,22 @@ def test_a_release_that_cannot_fold_the_log_says_so_before_its_first_start(
 
     assert refused.exit_code == 1
     assert "no snapshot can be built" in refused.output
+
+
+def test_events_are_shown_as_they_are_stored(fresh_database_url: str) -> None:
+    with on_postgres(fresh_database_url) as adapters:
+        record(adapters.log, *cluster("gpu"))
+        first = adapters.log.read_chain(0, limit=1)[0].stored
+    command = ["log", "show", "--position", "1", "--database-url", fresh_database_url]
+
+    shown = CliRunner().invoke(app, [*command, "--count", "2"])
+    missing = CliRunner().invoke(app, [*command[:3], "99", *command[4:]])
+
+    assert shown.exit_code == 0, shown.output
+    lines = [json.loads(line) for line in shown.output.splitlines()]
+    assert [line["position"] for line in lines] == [1, 2]
+    assert lines[0]["stream"] == first.stream
+    assert lines[0]["type"] == first.type
+    assert lines[0]["body"] == json.loads(first.body)
+    assert missing.exit_code == 1
+    assert "no event at position 99" in missing.output

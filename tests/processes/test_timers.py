@@ -38,7 +38,7 @@ real = time.time
 time.time = lambda: real() + 86_400
 """
 LAST_REQUEUED = """
-    SELECT extract(epoch FROM max(recorded_at)), count(*) FROM event
+    SELECT max(at) / 1000000.0, count(*) FROM event
     WHERE type = 'workload.requeued'
 """
 

@@ -7,6 +7,7 @@ from headgate.application.maintenance import (
     forget_old_backtests,
     forget_old_cycles,
     forget_old_keys,
+    train_dictionary,
 )
 
 PROJECTION_INTERVAL_SECONDS = 0.25
@@ -19,4 +20,5 @@ MAINTENANCE_TASKS = (
     MaintenanceTask(name="forget old cycles", every_seconds=900.0, run=forget_old_cycles),
     MaintenanceTask(name="forget old backtests", every_seconds=900.0, run=forget_old_backtests),
     MaintenanceTask(name="forget empty tallies", every_seconds=3600.0, run=forget_empty_tallies),
+    MaintenanceTask(name="train a dictionary", every_seconds=600.0, run=train_dictionary),
 )

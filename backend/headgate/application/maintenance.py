@@ -34,6 +34,9 @@ class Maintenance(Protocol):
     def forget_empty_tallies(self) -> int:
         """Deletes the kept counts of workloads that are zero; returns how many."""
 
+    def train_dictionary(self) -> int:
+        """Keeps a dictionary that makes stored bodies much smaller; returns how many, 0 or 1."""
+
     def extend_log(self) -> None:
         """Creates the partition for the next million positions."""
 
@@ -68,6 +71,11 @@ def forget_old_backtests(maintenance: Maintenance) -> int:
 def forget_empty_tallies(maintenance: Maintenance) -> int:
     """Forget the counts of workloads that are zero; how many there were."""
     return maintenance.forget_empty_tallies()
+
+
+def train_dictionary(maintenance: Maintenance) -> int:
+    """Trains a dictionary on stored bodies if it makes them much smaller; how many there were."""
+    return maintenance.train_dictionary()
 
 
 def create_log_partitions(maintenance: Maintenance) -> int:

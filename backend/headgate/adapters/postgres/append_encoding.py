@@ -2,10 +2,13 @@
 
 import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 import msgspec
+import zstandard
 
 from headgate.application.ports import (
     AppendConflict,
@@ -46,16 +49,92 @@ class _Answer(msgspec.Struct):
 _ANSWERS = msgspec.json.Decoder(list[_Answer])
 
 
-class _Bodies:
+MAGIC = zstandard.FRAME_HEADER
+LEVEL = 3
+ID_BYTES = 3
+_COMPRESSED = b"\x80"
+"""No JSON document begins with this byte or a greater one, and each compressed one does."""
+
+
+class Dictionary:
+    """What documents are compressed with (zstd); its id follows from its content.
+
+    Contexts of the library serve one thread at a time, so each thread has its own.
+    """
+
+    def __init__(self, body: bytes) -> None:
+        prefix = bytearray(sha256(body).digest()[:ID_BYTES])
+        prefix[0] |= _COMPRESSED[0]
+        self.body = body
+        self.id = int.from_bytes(prefix, "big")
+        self._prefix = bytes(prefix)
+        self._data = zstandard.ZstdCompressionDict(body)
+        self._data.precompute_compress(level=LEVEL)
+        self._threads = threading.local()
+
+    def stored(self, document: bytes) -> bytes:
+        """The stored form of a JSON document: compressed, unless that would be no shorter."""
+        compressor = getattr(self._threads, "compressor", None)
+        if compressor is None:
+            compressor = zstandard.ZstdCompressor(dict_data=self._data, write_dict_id=False)
+            self._threads.compressor = compressor
+        compressed = self._prefix + compressor.compress(document)[len(MAGIC) :]
+        is_shorter = len(compressed) < len(document)
+        return compressed if is_shorter or document >= _COMPRESSED else document
+
+    def document(self, stored: bytes) -> bytes:
+        """The document of a stored form that this dictionary has made."""
+        decompressor = getattr(self._threads, "decompressor", None)
+        if decompressor is None:
+            decompressor = zstandard.ZstdDecompressor(dict_data=self._data)
+            self._threads.decompressor = decompressor
+        return bytes(decompressor.decompress(MAGIC + stored[ID_BYTES:]))
+
+
+_DICTIONARIES: dict[int, Dictionary] = {}
+"""By id those that this process has met, of any database: ids follow from the content."""
+
+
+def meet_dictionary(body: bytes) -> Dictionary:
+    """The dictionary of this content, by which documents can be read from now on."""
+    made = Dictionary(body)
+    return _DICTIONARIES.setdefault(made.id, made)
+
+
+def met_dictionary(key: int) -> Dictionary | None:
+    """The dictionary of this id, if the process has met it."""
+    return _DICTIONARIES.get(key)
+
+
+def unknown_dictionaries(stored: Iterable[bytes | None]) -> list[int]:
+    """The ids of dictionaries that these stored forms need and that the process has not met."""
+    found = {each[:ID_BYTES] for each in stored if each is not None and each >= _COMPRESSED}
+    keys = [int.from_bytes(each, "big") for each in found]
+    return [key for key in keys if key not in _DICTIONARIES]
+
+
+def stored_form(document: bytes, dictionary: Dictionary | None) -> bytes:
+    """A document as it is stored with this dictionary; as it is where there is none yet."""
+    return document if dictionary is None else dictionary.stored(document)
+
+
+def document_of(stored: bytes) -> bytes:
+    """The JSON document of a stored form; its dictionary has been met."""
+    if stored < _COMPRESSED:
+        return stored
+    return _DICTIONARIES[int.from_bytes(stored[:ID_BYTES], "big")].document(stored)
+
+
+class _Documents:
     """Documents one after the other; runs say where each lies (SQL counts from 1)."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._next = 1
 
-    def place_of(self, document: bytes) -> dict[str, int]:
-        """Where a document was put."""
-        place = {"body": self._next, "length": len(document)}
+    def place_of(self, document: bytes) -> tuple[int, int]:
+        """Where a document was put, and its length."""
+        place = (self._next, len(document))
         self._parts.append(document)
         self._next += len(document)
         return place
@@ -64,14 +143,44 @@ class _Bodies:
         return b"".join(self._parts)
 
 
-def written_runs(units: Sequence[AppendUnit]) -> tuple[str, bytes, str]:
+class _Bodies:
+    """Events as they are chained, with answers; and events and states as they are stored."""
+
+    def __init__(self, dictionary: Dictionary | None) -> None:
+        self.plain = _Documents()
+        self.stored = _Documents()
+        self._dictionary = dictionary
+
+    def place_of_event(self, document: bytes) -> dict[str, int]:
+        """Where an event was put in both."""
+        return self.place_of_answer(document) | dict(
+            zip(("kept", "kept_length"), self._keep(document), strict=True)
+        )
+
+    def place_of_answer(self, document: bytes) -> dict[str, int]:
+        """Where an answer was put."""
+        return dict(zip(("body", "length"), self.plain.place_of(document), strict=True))
+
+    def place_of_state(self, document: bytes) -> dict[str, int]:
+        """Where a state was put."""
+        return dict(zip(("body", "length"), self._keep(document), strict=True))
+
+    def _keep(self, document: bytes) -> tuple[int, int]:
+        return self.stored.place_of(stored_form(document, self._dictionary))
+
+
+AppendArguments = tuple[str, bytes, str, bytes, int | None]
+"""What `log_append` takes: runs, bodies, points, stored forms, and the id of their dictionary."""
+
+
+def written_runs(units: Sequence[AppendUnit], dictionary: Dictionary | None) -> AppendArguments:
     """The units as runs of units that do not touch each other, and the bodies they refer to.
 
     Third come the points of the log that units were decided at, to which units refer by number.
 
     Raises `Unstorable` where a text holds U+0000.
     """
-    bodies = _Bodies()
+    bodies = _Bodies(dictionary)
     points = list(dict.fromkeys(unit.past for unit in units if unit.past is not None))
     numbers = {point: number for number, point in enumerate(points)}
     runs = _ENCODER.encode([_written_run(run, bodies, numbers) for run in independent_runs(units)])
@@ -79,8 +188,10 @@ def written_runs(units: Sequence[AppendUnit]) -> tuple[str, bytes, str]:
         raise Unstorable("a text of the unit holds the character U+0000")
     return (
         runs.decode(),
-        bodies.joined(),
+        bodies.plain.joined(),
         _ENCODER.encode(list(map(_written_point, points))).decode(),
+        bodies.stored.joined(),
+        None if dictionary is None else dictionary.id,
     )
 
 
@@ -181,7 +292,7 @@ def _bodies_of(unit: AppendUnit, bodies: _Bodies) -> dict[str, Any]:
             "type": name,
             "schema_version": schema_version,
         }
-        events.append(event | bodies.place_of(data))
+        events.append(event | bodies.place_of_event(data))
     key = unit.idempotency
     return {"events": events} | ({} if key is None else _written_key(key, bodies))
 
@@ -191,7 +302,7 @@ def _written_columns(columns: dict[str, Any], bodies: _Bodies) -> dict[str, Any]
     if "state" not in columns:
         return columns
     others = {name: value for name, value in columns.items() if name != "state"}
-    return others | bodies.place_of(_storable(_ENCODER.encode(columns["state"])))
+    return others | bodies.place_of_state(_storable(_ENCODER.encode(columns["state"])))
 
 
 def _storable(document: bytes) -> bytes:
@@ -228,7 +339,7 @@ def _written_key(key: IdempotencyKey, bodies: _Bodies) -> dict[str, Any]:
         "key_actor": key.actor,
         "request_hash": key.request_hash,
         "status": key.status,
-    } | bodies.place_of(key.answer)
+    } | bodies.place_of_answer(key.answer)
 
 
 def _verdict(unit: AppendUnit, answer: _Answer) -> Verdict:
@@ -272,9 +383,9 @@ DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
 }
 
 
-def state_of(stream: str, written: str | None) -> Any:  # noqa: ANN401 - by kind of stream
-    """The state that was written for a stream; `Absent` where there is none."""
-    if written is None:
+def state_of(stream: str, stored: bytes | None) -> Any:  # noqa: ANN401 - by kind of stream
+    """The state that was stored for a stream; `Absent` where there is none."""
+    if stored is None:
         return Absent()
     kind, _ = kind_and_key(stream)
-    return DECODERS[kind].decode(written)
+    return DECODERS[kind].decode(document_of(stored))

@@ -3,17 +3,29 @@
 Files are saved whole, proved by their digest, and brought back.
 """
 
+import csv
 import gzip
 import hashlib
+import io
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from psycopg import sql
 
-from headgate.adapters.postgres.connections import Connection, Pool, connection_of
+from headgate.adapters.postgres.append_encoding import document_of, stored_form
+from headgate.adapters.postgres.connections import (
+    Connection,
+    Pool,
+    connection_of,
+    dictionary_of,
+    stored_rows,
+)
+from headgate.adapters.postgres.event_log import BODY, COLUMNS, PAGE
 from headgate.application.failures import BrokenFile
 from headgate.event_log.chain import StoredEvent, chain_after
 
@@ -95,8 +107,10 @@ def _parts(connection: Connection, table: str) -> list[LogPartition]:
     return sorted(found, key=lambda part: part.first)
 
 
-CHUNK_BYTES = 1 << 20
 LEVEL = 6
+MAX_FIELD_BYTES = 2**31 - 1
+FILE_COLUMNS = tuple(COLUMNS.replace("body", "data").split(", "))
+"""The columns of a file, of which `data` is the body in JSON."""
 
 
 class SavedPartition(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,35 +198,54 @@ class LogArchiveFiles:
 
 
 def _write(connection: Connection, part: LogPartition, path: Path) -> int:
-    query = sql.SQL("COPY (SELECT * FROM {} ORDER BY position) TO STDOUT (FORMAT csv, HEADER)")
-    cursor = connection.cursor()
+    """Writes bodies as they are chained, so that a file needs no dictionary to be read."""
+    events = 0
     with path.open("wb") as raw, gzip.GzipFile("", "wb", LEVEL, raw, mtime=0) as out:
-        with cursor.copy(query.format(sql.Identifier(part.name))) as rows:
-            for chunk in rows:
-                out.write(chunk)
-        out.close()
+        with io.TextIOWrapper(out, "utf-8", newline="", write_through=True) as text:
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(FILE_COLUMNS)
+            for rows in _pages(connection, part.name):
+                events += len(rows)
+                for row in rows:
+                    body = document_of(row[BODY]).decode()
+                    writer.writerow((*row[:BODY], body, *row[BODY + 1 :]))
         raw.flush()
         os.fsync(raw.fileno())
-    return cursor.rowcount
+    return events
+
+
+def _pages(connection: Connection, name: str) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of a part in the order of `FILE_COLUMNS`, in order of their positions."""
+    after = -1
+    query = f"SELECT {COLUMNS} FROM {name} WHERE position > %s ORDER BY position LIMIT {PAGE}"
+    while rows := stored_rows(connection, query, (after,), BODY, binary=True):
+        yield rows
+        after = rows[-1][0]
 
 
 def _read(connection: Connection, saved: SavedPartition, about: Path) -> None:
-    query = sql.SQL("COPY {} FROM STDIN (FORMAT csv, HEADER)").format(sql.Identifier(saved.name))
-    cursor = connection.cursor()
-    with gzip.open(_file_of(about)) as source, cursor.copy(query) as rows:
-        while chunk := source.read(CHUNK_BYTES):
-            rows.write(chunk)
-    if cursor.rowcount != saved.events:
-        raise BrokenFile(f"{about} tells of {saved.events} events and holds {cursor.rowcount}")
+    """Reads a file; those of releases before have columns besides, which are left out."""
+    dictionary = dictionary_of(connection)
+    csv.field_size_limit(MAX_FIELD_BYTES)
+    columns = sql.SQL(COLUMNS)
+    copy = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(saved.name), columns)
+    events = 0
+    with (
+        gzip.open(_file_of(about), "rt", encoding="utf-8", newline="") as source,
+        connection.cursor().copy(copy) as target,
+    ):
+        for row in csv.DictReader(source):
+            body = row["data"].encode()
+            stored = stored_form(body, dictionary)
+            target.write_row([stored if name == "data" else row[name] for name in FILE_COLUMNS])
+            events += 1
+    if events != saved.events:
+        raise BrokenFile(f"{about} tells of {saved.events} events and holds {events}")
 
 
 _CHAIN_BEFORE = """
     SELECT start.position, log_chain_at(start.position)
     FROM (SELECT greatest(%s, min(position)) AS position FROM log_chain) AS start
-"""
-_OF_PART = """
-    SELECT position, stream, version, type, schema_version, convert_to(data::text, 'UTF8')
-    FROM {} ORDER BY position
 """
 
 
@@ -221,9 +254,8 @@ def _prove_chain(connection: Connection, saved: SavedPartition, about: Path) -> 
     start = connection.execute(_CHAIN_BEFORE, (saved.first - 1,)).fetchone()
     assert start is not None, "the log is chained from its first position on"
     position, chain = start
-    with connection.cursor(name="restored", binary=True) as cursor:
-        cursor.execute(sql.SQL(_OF_PART).format(sql.Identifier(saved.name)))
-        for at, stream, version, name, schema_version, body in cursor:
+    for rows in _pages(connection, saved.name):
+        for at, stream, version, name, schema_version, body, *_ in rows:
             if at <= position:
                 continue
             position = at
@@ -233,7 +265,7 @@ def _prove_chain(connection: Connection, saved: SavedPartition, about: Path) -> 
                 version=version,
                 type=name,
                 schema_version=schema_version,
-                body=bytes(body),
+                body=document_of(body),
             )
             chain = chain_after(chain, stored)
     end = connection.execute("SELECT log_chain_at(%s)", (position,)).fetchone()

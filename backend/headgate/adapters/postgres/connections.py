@@ -1,15 +1,29 @@
-"""Connections to the database: pools that recover, and outages under one name."""
+"""Connections to the database: pools that recover, and outages under one name.
 
-from collections.abc import Callable, Iterator
+Each knows the dictionary that documents which are written through it are compressed with.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from select import POLLIN, poll
 from typing import Any, TypeVar
+from zlib import crc32
 
 import psycopg
+import zstandard
 from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from headgate.adapters.postgres.append_encoding import (
+    LEVEL,
+    Dictionary,
+    document_of,
+    meet_dictionary,
+    met_dictionary,
+    stored_form,
+    unknown_dictionaries,
+)
 from headgate.application.failures import OutageCause
 from headgate.application.ports import Unavailable
 from headgate.event_log.codec import Unstorable
@@ -48,6 +62,8 @@ class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
     """
 
     answer_seconds: float | None = None
+    dictionary: Dictionary | None = None
+    uses_of_dictionary = 0
 
     def wait(
         self,
@@ -158,6 +174,118 @@ def outages() -> Iterator[None]:
         if not is_outage(failure):
             raise
         raise Unavailable(str(failure)) from failure
+
+
+USES_OF_DICTIONARY, USES_OF_NONE = 16, 4
+"""Appends between two looks for a newer dictionary."""
+_NEWEST_DICTIONARY = "SELECT id FROM dictionary ORDER BY trained_at DESC, id LIMIT 1"
+DICTIONARIES = "SELECT body FROM dictionary WHERE id = ANY(%s)"
+
+
+def dictionary_of(connection: Connection) -> Dictionary | None:
+    """The dictionary that an append by this connection compresses with; None before there is one.
+
+    It was read by this very connection, so that it is there whatever server the connection leads
+    to.
+    """
+    assert isinstance(connection, LimitedConnection)
+    uses = USES_OF_NONE if connection.dictionary is None else USES_OF_DICTIONARY
+    if connection.uses_of_dictionary % uses == 0:
+        newest = connection.execute(_NEWEST_DICTIONARY).fetchone()
+        if newest is None:
+            connection.dictionary = None
+        else:
+            _meet(connection, [key for key in newest if met_dictionary(key) is None])
+            connection.dictionary = met_dictionary(newest[0])
+    connection.uses_of_dictionary += 1
+    return connection.dictionary
+
+
+def stored_rows(
+    connection: Connection,
+    query: str,
+    values: Sequence[Any] | Mapping[str, Any],
+    column: int,
+    *,
+    binary: bool = False,
+) -> list[tuple[Any, ...]]:
+    """The rows of a query with the dictionaries met that the stored forms in a column need."""
+    rows = connection.execute(query, values, binary=binary).fetchall()
+    _meet(connection, unknown_dictionaries(row[column] for row in rows))
+    return rows
+
+
+def _meet(connection: Connection, keys: Sequence[int]) -> None:
+    if keys:
+        for (body,) in connection.execute(DICTIONARIES, (list(keys),), binary=True):
+            meet_dictionary(body)
+
+
+DICTIONARY_BYTES = 64 * 1024
+SAMPLED_EVENTS = 2_000
+SAMPLED_POSITIONS = 200_000
+SCATTER = 7_919
+MIN_SAMPLES = 500
+WORTH_KEEPING = 0.8
+"""A dictionary is kept if bodies become so small by it, as a share of what they are without it."""
+_SAMPLED_EVENTS = "SELECT stream, {1} FROM {0} WHERE position = ANY(%s) ORDER BY position"
+_SAMPLED_STATES = "SELECT stream, {1} FROM {0} WHERE stream = ANY(%s) ORDER BY stream"
+_KEEP_DICTIONARY = """
+    INSERT INTO dictionary (id, body, position) SELECT %s, %s, position FROM log_head
+    ON CONFLICT (id) DO NOTHING
+"""
+
+
+def keep_dictionary(
+    connection: Connection,
+    *,
+    events: tuple[str, str],
+    states: tuple[str, str],
+    present: Dictionary | None = None,
+) -> Dictionary | None:
+    """Trains a dictionary and keeps it if bodies become a fifth smaller by it; else None.
+
+    `events` and `states` name a table and what reads its documents. Trained is on every other
+    one, and the rest is compared. What authors wrote is no part of it, as that may be erased.
+    """
+    documents = _sampled(connection, events, states)
+    trained = _trained(documents[::2])
+    if trained is None:
+        return None
+    compared = documents[1::2]
+    before = sum(len(stored_form(each, present)) for each in compared)
+    if sum(len(trained.stored(each)) for each in compared) > WORTH_KEEPING * before:
+        return None
+    connection.execute(_KEEP_DICTIONARY, (trained.id, trained.body))
+    return meet_dictionary(trained.body)
+
+
+def _trained(documents: Sequence[bytes]) -> Dictionary | None:
+    if len(documents) < MIN_SAMPLES // 2:
+        return None
+    try:
+        body = zstandard.train_dictionary(DICTIONARY_BYTES, list(documents), level=LEVEL).as_bytes()
+    except zstandard.ZstdError:
+        # Too few differ.
+        return None
+    return Dictionary(body)
+
+
+def _sampled(
+    connection: Connection, events: tuple[str, str], states: tuple[str, str]
+) -> list[bytes]:
+    """Bodies of events spread over the end of the log, and the states of their workloads."""
+    row = connection.execute("SELECT position FROM log_head").fetchone()
+    head = int(row[0]) if row else 0
+    step = max(1, min(head, SAMPLED_POSITIONS) // SAMPLED_EVENTS)
+    numbers = range(min(head, SAMPLED_EVENTS))
+    # Not evenly: workloads of a batch have their events at even distances.
+    positions = [head - number * step - number * SCATTER % step for number in numbers]
+    found = stored_rows(connection, _SAMPLED_EVENTS.format(*events), (positions,), 1, binary=True)
+    streams = sorted({stream for stream, _ in found})
+    found += stored_rows(connection, _SAMPLED_STATES.format(*states), (streams,), 1, binary=True)
+    # Training takes the first documents and tries the last ones, so that they are mixed.
+    return sorted((document_of(stored) for _, stored in found), key=crc32)
 
 
 def outage_cause(failure: BaseException | None) -> OutageCause:

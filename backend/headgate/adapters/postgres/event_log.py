@@ -5,8 +5,21 @@ from typing import Any
 
 import psycopg
 
-from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
-from headgate.adapters.postgres.connections import Connection, Pool, connection_of
+from headgate.adapters.postgres.append_encoding import (
+    Dictionary,
+    document_of,
+    stored_form,
+    verdicts_of,
+    written_runs,
+)
+from headgate.adapters.postgres.connections import (
+    Connection,
+    Pool,
+    connection_of,
+    dictionary_of,
+    stored_rows,
+)
+from headgate.adapters.postgres.workload_conditions import Where
 from headgate.application.cooperative import in_steps
 from headgate.application.failures import GapInLog, ReleaseTooOld
 from headgate.application.ports import (
@@ -23,13 +36,10 @@ from headgate.event_log.chain import ChainedEvent, LogBatch, LogPoint, PastLost,
 from headgate.event_log.codec import UnknownEvent, decode
 
 COLUMNS = (
-    "position, stream, version, type, schema_version, data::text, at, "
+    "position, stream, version, type, schema_version, body, at, "
     "actor, reason, causation, correlation, trace"
 )
-
-
 BODY = 5
-
 STREAM_PAGE = (
     f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version < %s "
     "ORDER BY version DESC LIMIT %s"
@@ -44,7 +54,7 @@ the page, however long the stream is.
 def recorded_of(row: Sequence[Any]) -> RecordedEvent:
     """One event from a row of `COLUMNS`."""
     try:
-        event = decode(row[3], row[4], row[5])
+        event = decode(row[3], row[4], document_of(row[BODY]))
     except UnknownEvent as unknown:
         raise ReleaseTooOld(row[3], row[4], row[0]) from unknown
     return RecordedEvent(
@@ -59,22 +69,31 @@ def recorded_of(row: Sequence[Any]) -> RecordedEvent:
     )
 
 
-_READ = f"SELECT {COLUMNS} FROM {{}} WHERE position > %s ORDER BY position LIMIT %s"
-_READ_FOLDED = _READ.replace("data::text", "CASE WHEN type <> ALL(%s) THEN data::text END")
+_READ = (
+    f"SELECT {COLUMNS} FROM {{}} WHERE position > %s AND position <= %s ORDER BY position LIMIT %s"
+)
+_READ_FOLDED = _READ.replace("body", "CASE WHEN type <> ALL(%s) THEN body END")
+_PAST_ALL = 2**62
+"""More than any position or version."""
 
 
 def rows_after(
-    connection: Connection, after: int, limit: int, skipped: Sequence[str] = ()
+    connection: Connection,
+    after: int,
+    limit: int,
+    skipped: Sequence[str] = (),
+    up_to: int | None = None,
 ) -> list[tuple[Any, ...]]:
     """Up to `limit` rows after a position, those of the `skipped` types without their bodies.
 
     The archive is asked only where they begin too late.
     """
     query = _READ_FOLDED if skipped else _READ
-    values = (list(skipped), after, limit) if skipped else (after, limit)
-    rows = connection.execute(query.format("event"), values, binary=True).fetchall()
-    if rows and begins_late(rows, after):
-        rows = connection.execute(query.format("event_whole"), values, binary=True).fetchall()
+    place = (after, _PAST_ALL if up_to is None else up_to, limit)
+    values = (list(skipped), *place) if skipped else place
+    rows = stored_rows(connection, query.format("event"), values, BODY, binary=True)
+    if begins_late(rows, after) and (rows if up_to is None else after < up_to):
+        rows = stored_rows(connection, query.format("event_whole"), values, BODY, binary=True)
     return rows
 
 
@@ -95,15 +114,16 @@ def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[RecordedEvent
             yield recorded_of(row)
 
 
-def _kept_once(written: Iterable[WrittenObject]) -> tuple[list[str], list[bytes]]:
-    """Digests and bodies, each once, in order of digests, so that no two appends deadlock."""
-    bodies = {each.digest: each.body for each in written}
-    digests = sorted(bodies)
-    return digests, [bodies[digest] for digest in digests]
+def _kept_once(
+    written: Iterable[WrittenObject], dictionary: Dictionary | None
+) -> tuple[list[str], list[bytes]]:
+    """Digests and stored bodies, each once, by digest, so that no two appends deadlock."""
+    bodies = {each.digest: each.body for each in sorted(written, key=lambda each: each.digest)}
+    return list(bodies), [stored_form(body, dictionary) for body in bodies.values()]
 
 
 PAGE = 2_000
-_APPEND = "SELECT log_append(%s::jsonb, %b, %s::jsonb)::text"
+_APPEND = "SELECT log_append(%s::jsonb, %b, %s::jsonb, %b, %s)::text"
 _APPEND_WRITTEN = """
     WITH held AS MATERIALIZED (SELECT written_object_hold()),
     kept AS (
@@ -111,7 +131,8 @@ _APPEND_WRITTEN = """
         SELECT given.* FROM held, unnest(%s::text[], %s::bytea[]) AS given (digest, body)
         ON CONFLICT (digest) DO NOTHING RETURNING 1
     )
-    SELECT log_append(%s::jsonb, %b, %s::jsonb)::text FROM (SELECT count(*) FROM kept) AS first
+    SELECT log_append(%s::jsonb, %b, %s::jsonb, %b, %s)::text
+    FROM (SELECT count(*) FROM kept) AS first
 """
 """Keeps each object as written once, before the append, in one round trip.
 
@@ -123,23 +144,18 @@ _FORGET_LOST_PAST = (
     "DELETE FROM state_cache WHERE position > (SELECT position FROM log_head)",
     "DELETE FROM cycle_record WHERE input_position > (SELECT position FROM log_head)",
 )
-_ERASE = "SELECT written_object_erase(%s::text[])"
 _HEAD = "SELECT position FROM log_head"
 _POINT = "SELECT log_id::text, log_chain_at(%s) FROM log_head"
 _CHAIN_START = "SELECT position, chain FROM log_chain ORDER BY position LIMIT 1"
 _STORED = """
-    SELECT position, stream, version, type, schema_version, convert_to(data::text, 'UTF8')
+    SELECT position, stream, version, type, schema_version, body
     FROM event_whole WHERE position > %s ORDER BY position LIMIT %s
 """
 _CHAINS = """
     SELECT first, chain FROM log_chain WHERE position >= %s AND first <= %s ORDER BY position
 """
 CHAIN_BYTES = 32
-"""The length of a chain value."""
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
-_READ_UP_TO = (
-    f"SELECT {COLUMNS} FROM {{}} WHERE position > %s AND position <= %s ORDER BY position LIMIT %s"
-)
 _POSITIONS = """
     SELECT coalesce(event.position, 0)
     FROM unnest(%s::text[], %s::int[]) WITH ORDINALITY AS wanted(stream, version, nth)
@@ -151,8 +167,11 @@ _READ_STREAM = (
     f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version > %s ORDER BY version"
 )
 
-_PAST_ALL = 2**31 - 1
-"""More than any version."""
+_PAGE = f"SELECT {COLUMNS} FROM event_whole WHERE {{}} ORDER BY position DESC LIMIT %s"
+_HISTOGRAM = """
+    SELECT at - at %% %s::bigint AS bucket, type, count(*) FROM event_whole
+    WHERE {} GROUP BY bucket, type ORDER BY bucket, type
+"""
 
 
 class PostgresEventLog:
@@ -168,22 +187,21 @@ class PostgresEventLog:
         """Append each unit with its own verdict, all in one transaction, in order."""
         if not units:
             return []
-        appended = written_runs(units)
         written = [each for unit in units for each in unit.written]
         with connection_of(self._pool) as connection:
-            if not written:
-                row = connection.execute(_APPEND, appended).fetchone()
-            else:
-                values = (*_kept_once(written), *appended)
-                row = connection.execute(_APPEND_WRITTEN, values).fetchone()
+            dictionary = dictionary_of(connection)
+            appended = written_runs(units, dictionary)
+            kept = _kept_once(written, dictionary) if written else ()
+            query = _APPEND_WRITTEN if written else _APPEND
+            row = connection.execute(query, (*kept, *appended)).fetchone()
         assert row is not None
         return verdicts_of(units, row[0])
 
     def erase(self, unit: AppendUnit, digests: Collection[str]) -> Verdict:
         """Delete what was written, by digest, and append the event of it, in one transaction."""
-        appended = written_runs([unit])
         with connection_of(self._pool) as connection, connection.transaction() as transaction:
-            connection.execute(_ERASE, (sorted(digests),))
+            appended = written_runs([unit], dictionary_of(connection))
+            connection.execute("SELECT written_object_erase(%s::text[])", (sorted(digests),))
             row = connection.execute(_APPEND, appended).fetchone()
             assert row is not None
             (verdict,) = verdicts_of([unit], row[0])
@@ -222,7 +240,7 @@ class PostgresEventLog:
     def read_chain(self, after: int, *, limit: int) -> list[ChainedEvent]:
         """Up to `limit` stored events after that position in order, with their chain values."""
         with connection_of(self._pool) as connection:
-            rows = connection.execute(_STORED, (after, limit), binary=True).fetchall()
+            rows = stored_rows(connection, _STORED, (after, limit), BODY, binary=True)
             if not rows:
                 return []
             ends = (rows[0][0], rows[-1][0])
@@ -240,15 +258,7 @@ class PostgresEventLog:
     def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[RecordedEvent]:
         """Up to `limit` events after that position in order; raises `GapInLog` at a gap."""
         with connection_of(self._pool) as connection:
-            if up_to is None:
-                rows = rows_after(connection, after, limit)
-            else:
-                values = (after, up_to, limit)
-                query = _READ_UP_TO.format("event")
-                rows = connection.execute(query, values, binary=True).fetchall()
-                if after < up_to and begins_late(rows, after):
-                    query = _READ_UP_TO.format("event_whole")
-                    rows = connection.execute(query, values, binary=True).fetchall()
+            rows = rows_after(connection, after, limit, up_to=up_to)
         return list(gapless(rows, after))
 
     def read_on(self, point: LogPoint, *, limit: int) -> LogBatch:
@@ -271,14 +281,14 @@ class PostgresEventLog:
     def read_stream(self, stream: str, after_version: int = 0) -> list[RecordedEvent]:
         """One stream from its beginning, or after a version."""
         with connection_of(self._pool) as connection:
-            rows = connection.execute(_READ_STREAM, (stream, after_version)).fetchall()
+            rows = stored_rows(connection, _READ_STREAM, (stream, after_version), BODY)
         return [recorded_of(row) for row in rows]
 
     def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events of one stream, before a version, newest first."""
         end = _PAST_ALL if before is None else before
         with connection_of(self._pool) as connection:
-            rows = connection.execute(STREAM_PAGE, (stream, end, limit)).fetchall()
+            rows = stored_rows(connection, STREAM_PAGE, (stream, end, limit), BODY)
         return [recorded_of(row) for row in rows]
 
     def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:
@@ -290,23 +300,18 @@ class PostgresEventLog:
 
     def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events matching `where`, before a position, newest first."""
-        condition, values = matching(where, before)
-        query = (
-            f"SELECT {COLUMNS} FROM event_whole WHERE {condition} ORDER BY position DESC LIMIT %s"
-        )
+        found = matching(where, before)
         with connection_of(self._pool) as connection:
-            rows = connection.execute(query, (*values, limit)).fetchall()
+            query, values = _PAGE.format(found.condition), (*found.values, limit)
+            rows = stored_rows(connection, query, values, BODY)
         return [recorded_of(row) for row in in_steps(rows)]
 
     def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
         """How many events match `where` by time and type, oldest first; empty ones left out."""
-        condition, values = matching(where, None)
-        query = (
-            "SELECT at - at %% %s::bigint AS bucket, type, count(*) FROM event_whole "
-            f"WHERE {condition} GROUP BY bucket, type ORDER BY bucket, type"
-        )
+        found = matching(where, None)
         with connection_of(self._pool) as connection:
-            rows = connection.execute(query, (width, *values)).fetchall()
+            values = (width, *found.values)
+            rows = connection.execute(_HISTOGRAM.format(found.condition), values).fetchall()
         return [EventCount(at=at, type=kind, count=number) for at, kind, number in rows]
 
     def _value(self, query: str) -> Any:  # noqa: ANN401 - whatever the query gives
@@ -355,40 +360,35 @@ def _stored(row: Sequence[Any]) -> StoredEvent:
         version=row[2],
         type=row[3],
         schema_version=row[4],
-        body=row[5],
+        body=document_of(row[BODY]),
     )
 
 
-def matching(where: EventFilter, before: int | None) -> tuple[str, list[Any]]:
-    """A condition on `event` and the values of its placeholders."""
-    conditions: list[str] = ["true"]
-    values: list[Any] = []
-
-    def require(condition: str, *given: Any) -> None:  # noqa: ANN401 - any value of a column
-        conditions.append(condition)
-        values.extend(given)
-
+def matching(where: EventFilter, before: int | None) -> Where:
+    """The conditions of a filter on the log."""
+    found = Where()
     if before is not None:
-        require("position < %s", before)
+        found.add("position < %s", before)
     if where.types:
-        require("type = ANY(%s)", list(where.types))
+        found.add("type = ANY(%s)", list(where.types))
     if where.streams:
-        _require_streams(where.streams, conditions, values)
+        _add_streams(found, where.streams)
     if where.actor:
-        require("actor = %s", where.actor)
+        found.add("actor = %s", where.actor)
     if where.correlation:
-        require("correlation = %s", where.correlation)
+        found.add("correlation = %s", where.correlation)
     if where.after:
-        require("position > %s", where.after)
+        found.add("position > %s", where.after)
     bounds = {"at >= %s": where.since, "at < %s": where.until, "position <= %s": where.up_to}
     for condition, bound in bounds.items():
         if bound is not None:
-            require(condition, bound)
-    return " AND ".join(conditions), values
+            found.add(condition, bound)
+    return found
 
 
-def _require_streams(streams: tuple[str, ...], conditions: list[str], values: list[Any]) -> None:
-    alternatives = []
+def _add_streams(found: Where, streams: tuple[str, ...]) -> None:
+    alternatives: list[str] = []
+    values: list[str] = []
     for stream in streams:
         if stream.endswith("/"):
             # "0" follows "/": everything in between begins with the prefix.
@@ -397,4 +397,4 @@ def _require_streams(streams: tuple[str, ...], conditions: list[str], values: li
         else:
             alternatives.append("stream = %s")
             values.append(stream)
-    conditions.append("(" + " OR ".join(alternatives) + ")")
+    found.add("(" + " OR ".join(alternatives) + ")", *values)

@@ -7,7 +7,14 @@ from typing import Any, Self
 import msgspec
 
 from headgate.adapters.postgres.append_encoding import state_of, verdicts_of, written_runs
-from headgate.adapters.postgres.connections import Connection, Pool, connection_of, outages
+from headgate.adapters.postgres.connections import (
+    Connection,
+    Pool,
+    connection_of,
+    dictionary_of,
+    outages,
+    stored_rows,
+)
 from headgate.adapters.postgres.event_log import batch_after, point_at
 from headgate.application.ports import (
     AppendConflict,
@@ -47,8 +54,10 @@ _COMMIT_IDLE = """
         failures = 0, failure = '', halted_position = NULL, retry_at = NULL
     FROM fast WHERE key = %s
 """
+STATE = 3
+"""The column of stored states in what loads them."""
 EXPIRED = """
-    SELECT w.stream, w.version, w.position, w.state::text
+    SELECT w.stream, w.version, w.position, w.state
     FROM (SELECT stream FROM (
             (SELECT stream, finished_at FROM workload
              WHERE finished_at IS NOT NULL AND due_at <= %(at)s
@@ -190,10 +199,12 @@ class PostgresPartitionSession:
         """Finished workloads that retention deletes by an instant, the first finished first."""
         values = {"at": at, "after": _microseconds(after_seconds), "limit": limit}
         with outages():
-            rows = self._connection.execute(EXPIRED, values).fetchall()
+            rows = stored_rows(self._connection, EXPIRED, values, STATE)
         return [
-            Loaded(stream=stream, version=version, position=position, state=state_of(stream, state))
-            for stream, version, position, state in rows
+            Loaded(
+                stream=stream, version=version, position=position, state=state_of(stream, stored)
+            )
+            for stream, version, position, stored in rows
         ]
 
     def next_expiry(self, after_seconds: int | None) -> Instant | None:
@@ -209,11 +220,11 @@ class PostgresPartitionSession:
     ) -> list[Verdict]:
         """Append under the fence and commit; any conflict rolls everything back."""
         fenced = [_fenced(unit, self.row) for unit in units]
-        runs, bodies, points = written_runs(fenced)
         with outages():
+            appended = written_runs(fenced, dictionary_of(self._connection))
             row = self._connection.execute(
-                "SELECT log_append_decisions(%s::jsonb, %b, %s::jsonb, %s, %s, %s)::text",
-                (runs, bodies, points, self.row.key, self._owner, _within_reach(next_due)),
+                "SELECT log_append_decisions(%s::jsonb, %b, %s::jsonb, %b, %s, %s, %s, %s)::text",
+                (*appended, self.row.key, self._owner, _within_reach(next_due)),
             ).fetchone()
             assert row is not None
             verdicts = verdicts_of(fenced, row[0])

@@ -7,7 +7,8 @@ from typing import Any
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from headgate.adapters.postgres.connections import Connection
+from headgate.adapters.postgres.append_encoding import document_of, stored_form
+from headgate.adapters.postgres.connections import Connection, dictionary_of, stored_rows
 from headgate.application.projections import Amend, Count, Put, Remove, RowChange
 
 _RECALL = """
@@ -16,10 +17,10 @@ _RECALL = """
 """
 _REMEMBER = """
     INSERT INTO follower_memory (follower, generation, key, value)
-    SELECT %s, %s, given.key, given.value FROM unnest(%b::text[], %b::text[]) AS given(key, value)
+    SELECT %s, %s, given.key, given.value FROM unnest(%b::text[], %b::bytea[]) AS given(key, value)
     ON CONFLICT (follower, generation, key) DO UPDATE SET value = excluded.value
 """
-"""The arrays are binary: as text, each quote of each value is escaped by a regular expression."""
+"""The arrays are binary: as text, each quote of each key is escaped by a regular expression."""
 _FORGET = "DELETE FROM follower_memory WHERE follower = %s AND generation = %s AND key = ANY(%s)"
 
 
@@ -68,14 +69,17 @@ class ProjectionRows:
     def recall(self, keys: Iterable[str]) -> LoadedState:
         """The memory under these keys."""
         values = (self._name, self._generation, sorted(set(keys)))
-        return LoadedState(dict(self._connection.execute(_RECALL, values).fetchall()))
+        rows = stored_rows(self._connection, _RECALL, values, 1, binary=True)
+        return LoadedState({key: document_of(value).decode() for key, value in rows})
 
     def remember(self, memory: LoadedState) -> None:
         """Keep what a batch changed of the memory."""
         kept, forgotten = memory.changes()
         place = (self._name, self._generation)
         if kept:
-            self._connection.execute(_REMEMBER, (*place, list(kept), list(kept.values())))
+            dictionary = dictionary_of(self._connection)
+            values = [stored_form(value.encode(), dictionary) for value in kept.values()]
+            self._connection.execute(_REMEMBER, (*place, list(kept), values))
         if forgotten:
             self._connection.execute(_FORGET, (*place, forgotten))
 

@@ -6,8 +6,8 @@ from typing import Any, get_args
 
 from msgspec.structs import replace
 
-from headgate.adapters.postgres.append_encoding import state_of
-from headgate.adapters.postgres.connections import Pool, connection_of
+from headgate.adapters.postgres.append_encoding import document_of, state_of
+from headgate.adapters.postgres.connections import Pool, connection_of, stored_rows
 from headgate.adapters.postgres.workload_conditions import (
     FIELDS,
     ORDERS,
@@ -32,7 +32,7 @@ from headgate.domain.workloads.state import Phase
 
 _LOAD = """
     SELECT wanted.name, coalesce(s.version, 0), coalesce(s.position, 0),
-           coalesce(w.state, o.state, r.state)::text
+           coalesce(w.state, o.state, r.state)
     FROM unnest(%s::text[]) WITH ORDINALITY AS wanted(name, nth)
         LEFT JOIN stream AS s ON s.name = wanted.name
         LEFT JOIN workload AS w ON w.stream = wanted.name
@@ -51,7 +51,7 @@ _TOUCHES_QUEUE = """(cluster_queue = %s OR stream IN (
 
 _NEWEST = "created_at DESC, stream DESC"
 _ORDERED_PAGE = """
-    SELECT w.stream, w.version, w.position, w.state::text
+    SELECT w.stream, w.version, w.position, w.state
     FROM (SELECT stream, created_at, {value} AS value FROM workload WHERE {condition}
           ORDER BY value {direction}, created_at DESC, stream DESC LIMIT %s) AS page
         JOIN workload AS w USING (stream)
@@ -68,13 +68,15 @@ _WAITS_SINCE = f"""
     WHERE reserved_at >= %s AND {_ENDED_BY} ORDER BY 1, 2
 """
 _COLUMNS = f"SELECT stream, {', '.join(READ_COLUMNS)} FROM workload WHERE stream = ANY(%s)"
+STATE = 3
+"""The column of stored states in what loads them."""
 MAX_INSTANT = 2**63 - 1
 PHASES: tuple[str, ...] = get_args(Phase)
 # With `namespace = ANY(…)` or `phase = ANY(…)` Postgres sorts all rows that match, or walks through
 # all others; in the order of an index it reads those of the page from each place. Equality of both
 # would let it take the index of phases, as it does not know how many of a phase a namespace has.
 _NEWEST_OF_EACH = """
-    SELECT w.stream, w.version, w.position, w.state::text
+    SELECT w.stream, w.version, w.position, w.state
     FROM (SELECT stream, created_at FROM (
             (SELECT found.stream, found.created_at
              FROM unnest({places}) AS place({columns}) CROSS JOIN LATERAL (
@@ -248,15 +250,20 @@ class PostgresReadModels:
         if not digests:
             return {}
         with connection_of(self._pool) as connection:
-            return dict(connection.execute(_WRITTEN, (list(digests),)).fetchall())
+            rows = stored_rows(connection, _WRITTEN, (list(digests),), 1)
+        return {digest: document_of(body) for digest, body in rows}
 
     def _loaded(self, query: str, values: Sequence[Any]) -> list[Loaded]:
         return [
             Loaded(
-                stream=stream, version=version, position=position, state=state_of(stream, written)
+                stream=stream, version=version, position=position, state=state_of(stream, stored)
             )
-            for stream, version, position, written in in_steps(self._rows(query, values))
+            for stream, version, position, stored in in_steps(self._states(query, values))
         ]
+
+    def _states(self, query: str, values: Sequence[Any]) -> list[Any]:
+        with connection_of(self._pool) as connection:
+            return stored_rows(connection, query, values, STATE)
 
     def _rows(self, query: str, values: Sequence[Any]) -> list[Any]:
         with connection_of(self._pool) as connection:

@@ -10,14 +10,23 @@ from typing import Any
 
 import psycopg
 
+from headgate.adapters.postgres.append_encoding import meet_dictionary, unknown_dictionaries
 from headgate.adapters.postgres.connections import (
+    DICTIONARIES,
     Connection,
     LimitedAsyncConnection,
     Pool,
     connection_options,
     is_outage,
 )
-from headgate.adapters.postgres.event_log import COLUMNS, NEXT_POINT, gapless, next_point, point_at
+from headgate.adapters.postgres.event_log import (
+    BODY,
+    COLUMNS,
+    NEXT_POINT,
+    gapless,
+    next_point,
+    point_at,
+)
 from headgate.event_log.chain import LogBatch, LogPoint
 
 CHANNEL = "headgate_log"
@@ -75,6 +84,11 @@ class PostgresTail:
 
 async def _batch(connection: psycopg.AsyncConnection[tuple[Any, ...]], point: LogPoint) -> LogBatch:
     rows = await (await connection.execute(_READ, (point.position,), binary=True)).fetchall()
+    missing = unknown_dictionaries(row[BODY] for row in rows)
+    if missing:
+        found = await connection.execute(DICTIONARIES, (missing,), binary=True)
+        for (body,) in await found.fetchall():
+            meet_dictionary(body)
     last = rows[-1][0] if rows else point.position
     asked = await connection.execute(NEXT_POINT, (point.position, last), binary=True)
     after = next_point(await asked.fetchone(), point, last)

@@ -81,7 +81,7 @@ class Where:
     def select(self, table: str, order: str, limit: int) -> tuple[str, list[Any]]:
         """The statement that loads the first rows of a table that match."""
         condition = self.condition
-        columns = "stream, version, position, state::text"
+        columns = "stream, version, position, state"
         query = f"SELECT {columns} FROM {table} WHERE {condition} ORDER BY {order} LIMIT %s"
         return query, [*self.values, limit]
 

@@ -163,7 +163,6 @@ def _workload_columns(workload: Workload) -> dict[str, Any]:
     return {
         "namespace": workload.namespace,
         "name": workload.name,
-        "uid": workload.uid,
         "local_queue": workload.spec.queue_name,
         "owner": owner_of(workload),
         "cluster_queue": given.cluster_queue if given else "",

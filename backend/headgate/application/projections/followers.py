@@ -82,7 +82,10 @@ class QueueHistoryByMinute:
             case WorkloadEvicted():
                 return [_one_more("evicted", recorded, memory)]
             case WorkloadFinished():
-                return [_one_more("finished", recorded, memory)]
+                finished = _one_more("finished", recorded, memory)
+                # Nothing that is counted follows, and ended workloads are the most.
+                memory.pop(stream, None)
+                return [finished]
             case WorkloadDeleted():
                 memory.pop(stream, None)
             case _:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
+import msgspec
 import typer
 from msgspec.structs import replace
 from rich.progress import Progress
@@ -31,7 +32,7 @@ from headgate.settings import Settings, from_environment
 
 NO_DATABASE = "Check that the database is running."
 Value = TypeVar("Value")
-Action = Literal["archive", "save", "restore", "identity"]
+Action = Literal["archive", "save", "restore", "identity", "show"]
 Before = Annotated[int | None, option("POSITION", "archive: events before this position", min=1)]
 To = Annotated[Path | None, option("DIRECTORY", "save: directory of the files", "--to")]
 From = Annotated[list[Path], option("FILE", "restore: .json file of a saved partition", "--from")]
@@ -41,6 +42,8 @@ TakeAway = Annotated[
 New = Annotated[
     bool, typer.Option("--new", help="identity: give a copy of a database another identity")
 ]
+Position = Annotated[int | None, option("POSITION", "show: the first event", min=1)]
+Count = Annotated[int, option("N", "show: the number of events", min=1)]
 DatabaseUrl = Annotated[
     str,
     option(
@@ -50,22 +53,25 @@ DatabaseUrl = Annotated[
 
 
 def log(
-    action: Annotated[Action, argument("ACTION", "archive, save, restore or identity")],
+    action: Annotated[Action, argument("ACTION", "archive, save, restore, identity or show")],
     *,
     before: Before = None,
     to: To = None,
     from_: From = [],  # noqa: B006 - Typer copies it
     take_away: TakeAway = False,
     new: New = False,
+    position: Position = None,
+    count: Count = 1,
     dry_run: DryRun = False,
     database_url: DatabaseUrl = "",
 ) -> None:
-    """Archive, export and restore event-log partitions; show or renew the log's identity.
+    """Archive, export and restore event-log partitions; show events, show or renew the identity.
 
     archive moves full partitions out of the active log, save exports archived ones to files, and
     restore brings files back. Past states, rebuilds and verify still read archived partitions;
     after save --take-away they start at the first position that is left. identity shows which log
-    this is; with --new a copy becomes a log of its own.
+    this is; with --new a copy becomes a log of its own. show prints events as they are stored, a
+    line of JSON each; in the database their bodies are compressed.
     """
     with _platform(database_url, "headgate-log") as platform:
         match action:
@@ -77,6 +83,8 @@ def log(
                 )
             case "identity":
                 _identity(platform, renew=new, dry_run=dry_run)
+            case "show":
+                _show_events(platform, _required(position, "--position POSITION"), count)
             case "restore":
                 for about in _required(from_ or None, "--from FILE"):
                     saved = platform.archive_files().restore(about)
@@ -114,6 +122,25 @@ def _identity(platform: Platform, *, renew: bool, dry_run: bool) -> None:
             remedy="Stop them; then give the copy its identity before they start.",
         )
     show(platform.event_log.renew_identity())
+
+
+def _show_events(platform: Platform, position: int, count: int) -> None:
+    found = [each.stored for each in platform.event_log.read_chain(position - 1, limit=count)]
+    if not found or found[0].position != position:
+        raise CommandFailed(
+            f"the database has no event at position {position}",
+            remedy="Restore its partition if it was taken away: headgate log restore --from FILE.",
+        )
+    for stored in found:
+        event = {
+            "position": stored.position,
+            "stream": stored.stream,
+            "version": stored.version,
+            "type": stored.type,
+            "schemaVersion": stored.schema_version,
+            "body": msgspec.Raw(stored.body),
+        }
+        show(msgspec.json.encode(event).decode())
 
 
 def _archive(platform: Platform, before: int, *, dry_run: bool) -> None:

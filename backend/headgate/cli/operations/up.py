@@ -1,5 +1,6 @@
 """`up`, `migrate` and `snapshot`: run a local server, migrate a database, build a snapshot."""
 
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -115,12 +116,13 @@ def migrate() -> None:
             "HEADGATE_DATABASE_URL is not set", remedy="`headgate up` runs migrations itself."
         )
     try:
+        began = time.monotonic()
         run_migrations(settings.database_url)
     except Unavailable as outage:
         raise CommandFailed(str(outage), remedy=CHECK_DATABASE) from outage
     except MigrationRefused as refused:
         raise CommandFailed(str(refused)) from refused
-    say("The database is up to date.")
+    say(f"The database is up to date ({time.monotonic() - began:.1f} s).")
     build(settings)
 
 
