@@ -22,7 +22,7 @@ from tests.processes.programs import wait_until
 from tests.workers.cluster import admitted, cluster, record, submitted, submitted_many
 from tests.workers.scheduler_runs import Worker
 
-READS_COMPRESSED_SINCE = "HEAD"
+READS_COMPRESSED_SINCE = "cc714b8b46c9e42c90fda47d7832fc51f1782828"
 """The first commit that reads compressed bodies (ADR 0060), and what the next release adds."""
 
 PLAIN = "c8f996ca46bf08958046e800a28c3f9ed4834ab6"
