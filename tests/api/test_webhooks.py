@@ -273,6 +273,46 @@ def test_a_webhook_without_a_secret_is_told_nothing(admin: Api, receiver: Receiv
     assert admin.delete("/v1/webhooks/unsigned").status_code == 200
 
 
+@pytest.mark.parametrize("host", ["10.1.2.3", "[::1]", "0xa9fea9fe"])
+def test_an_address_that_no_delivery_may_reach_is_refused_with_the_manifest(
+    admin: Api, host: str
+) -> None:
+    body = webhook("private", url=f"http://{host}:8080/")
+    refused = admin.post("/v1/webhooks", body)
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert (error["pointer"], error["code"]) == ("/spec/url", "WebhookAddressNotAllowed")
+    assert host.strip("[]") in error["rule"]
+    assert "HEADGATE_WEBHOOK_NETWORKS" in error["remedy"]
+    assert admin.post("/v1/apply", body).status_code == 422
+    assert admin.get("/v1/webhooks/private").status_code == 404
+
+
+def test_a_webhook_is_not_led_to_such_an_address_later_either(admin: Api, pager: Pager) -> None:
+    found = admin.get(f"/v1/webhooks/{pager.name}")
+    before = found.json()
+    led = {**before, "spec": {**before["spec"], "url": "http://192.168.1.1/"}}
+    refused = admin.put(f"/v1/webhooks/{pager.name}", led, If_Match=found.headers["etag"])
+    assert refused.status_code == 422
+    assert admin.get(f"/v1/webhooks/{pager.name}").json()["spec"] == before["spec"]
+
+
+def test_a_deleted_webhook_leaves_no_secret(
+    admin: Api, receiver: Receiver, platform: Platform
+) -> None:
+    pager = Pager(admin, receiver, "gone")
+    uid = admin.get("/v1/webhooks/gone").json()["metadata"]["uid"]
+    admin.post("/v1/webhooks/gone/test")
+    pager.receiver.wait_for("test")
+    assert platform.webhook_secrets.valid(uid) == [pager.secret]
+    assert admin.delete("/v1/webhooks/gone").status_code == 200
+    for _ in range(600):
+        if not platform.webhook_secrets.valid(uid):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the secret is still there")
+
+
 def test_the_secret_stands_neither_in_the_log_nor_in_the_object(admin: Api, pager: Pager) -> None:
     events = admin.get(f"/v1/events?stream=webhook/{pager.name}").text
     shown = admin.get(f"/v1/webhooks/{pager.name}").text

@@ -61,6 +61,17 @@ class HttpWebhookSender:
         self._resolve = resolve or _resolved
         self._certificates = certificates
 
+    def forbidden_address(self, url: str) -> str:
+        """The host of a URL where it is an address that no delivery may reach, else empty.
+
+        What a name leads to is checked at each delivery.
+        """
+        host = (urlsplit(url).hostname or "").rstrip(".")
+        address = _written_address(host)
+        if address is None or self._is_allowed(address) or is_public(address, own_networks()):
+            return ""
+        return host
+
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
         """Posts a body; a failure is part of the result."""
         began = time.monotonic()
@@ -122,6 +133,20 @@ class HttpWebhookSender:
         context = ssl.create_default_context(cafile=certifi.where())
         context.load_default_certs()
         return context
+
+
+def _written_address(host: str) -> Address | None:
+    """The address that a host is written as, in any spelling; None of a name."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return ipaddress.IPv4Address("127.0.0.1")
+    try:
+        return ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        pass
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except OSError:
+        return None
 
 
 def is_public(address: Address, own: Sequence[Network] = ()) -> bool:

@@ -101,6 +101,7 @@ class AlertWatch:
     _seen_since: dict[str, Instant] = field(default_factory=dict)
     _absent_since: dict[str, Instant] = field(default_factory=dict)
     _looked_at: Instant = 0
+    _known: frozenset[str] = frozenset()
     _under_way: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     async def watch(self) -> None:
@@ -119,6 +120,7 @@ class AlertWatch:
                     self._looked_at = now
                     await self.look(now)
                 self.deliver(now)
+                await self._forget_deleted()
             except Exception as failure:
                 LOG.warning("Alerts not told", exc_info=failure)
 
@@ -180,6 +182,15 @@ class AlertWatch:
                 self._under_way[key] = task
                 task.add_done_callback(partial(self._ended, key))
         return list(self._under_way.values())
+
+    async def _forget_deleted(self) -> None:
+        """Deletes the secrets of webhooks that were there at the last look and are no more."""
+        webhooks = self.services.reader.cluster_state.config.webhooks.values()
+        present = frozenset(each.uid for each in webhooks)
+        if deleted := sorted(self._known - present):
+            secrets = self.services.alerts.secrets
+            await self.services.writing.do(lambda: secrets.forget(deleted))
+        self._known = present
 
     def _ended(self, key: str, task: asyncio.Task[None]) -> None:
         del self._under_way[key]

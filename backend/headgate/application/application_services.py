@@ -108,6 +108,9 @@ class DeliveryResult(msgspec.Struct, frozen=True, kw_only=True):
 class WebhookSender(Protocol):
     """Posts notifications to receivers."""
 
+    def forbidden_address(self, url: str) -> str:
+        """The host of a URL where it is an address that no delivery may reach, else empty."""
+
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
         """Posts a body; a failure is part of the result."""
 
@@ -120,6 +123,9 @@ class WebhookSecrets(Protocol):
 
     def replace(self, webhook: str, secret: str, *, previous_seconds: int) -> None:
         """Keep a new secret; the one before is valid for so long, all older ones no more."""
+
+    def forget(self, webhooks: Sequence[str]) -> None:
+        """Delete all secrets of webhooks."""
 
 
 @dataclass(frozen=True, slots=True)

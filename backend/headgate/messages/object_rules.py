@@ -70,6 +70,10 @@ TEXTS: Mapping[str, Text] = {
         "Executor {name} does not select node {node}",
         "Register it with the labels that the Executor or its flavors select.",
     ),
+    "ExecutorHasNoNodes": Text(
+        "Executor {name} has no nodes",
+        "Drain the queues that it serves instead: headgate drain cq/NAME.",
+    ),
     "NodeOfOtherExecutor": Text(
         "Node {node} belongs to Executor {executor}",
         "Remove it there first, or register it under another name.",
@@ -147,6 +151,10 @@ FIELD_TEXTS: Mapping[str, Text] = {
     "NotWebhookAddress": Text(
         "Must be an HTTP or HTTPS URL with a host, without a user or fragment",
         "Write it like https://alerts.example.org/headgate.",
+    ),
+    "WebhookAddressNotAllowed": Text(
+        "{host} is an address of a private network or of the server's own",
+        "Use a public address, or name the network in HEADGATE_WEBHOOK_NETWORKS.",
     ),
     "NotTimestamp": Text(
         "Must be an RFC 3339 time with its offset", "Write it like 2026-09-24T12:00:00Z."

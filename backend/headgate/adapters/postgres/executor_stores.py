@@ -307,6 +307,7 @@ _EXPIRE_SECRETS = """
     WHERE webhook = %s AND expires_at IS NULL
 """
 _FORGET_SECRETS = "DELETE FROM webhook_secret WHERE webhook = %s AND expires_at IS NOT NULL"
+_FORGET_WEBHOOKS = "DELETE FROM webhook_secret WHERE webhook = ANY(%s)"
 
 
 class PostgresWebhookSecrets:
@@ -328,6 +329,11 @@ class PostgresWebhookSecrets:
             connection.execute(
                 "INSERT INTO webhook_secret (webhook, secret) VALUES (%s, %s)", (webhook, secret)
             )
+
+    def forget(self, webhooks: Sequence[str]) -> None:
+        """Delete all secrets of webhooks."""
+        with connection_of(self._pool) as connection:
+            connection.execute(_FORGET_WEBHOOKS, (list(webhooks),))
 
 
 _VISIBLE_VIEWS = """

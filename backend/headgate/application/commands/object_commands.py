@@ -23,14 +23,16 @@ from headgate.application.ports import WorkloadQuery
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.kinds.admission_check import ReportCheck
 from headgate.domain.kinds.configured_object import Absent, Configured
+from headgate.domain.kinds.executor_nodes import known_nodes
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.object_commands import Change as ChangeObject
 from headgate.domain.kinds.object_commands import Create, RequestDeletion
 from headgate.domain.kinds.queue_stop import ResumeQueue, Stop, StopQueue
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.kinds.webhook import WebhookSpec
 from headgate.domain.nodes.decide import CordonNode, DrainNode, ReportNode, UncordonNode
-from headgate.domain.recorded_event import DomainEvent, kind_and_key
-from headgate.domain.rejection import IllegalNow
+from headgate.domain.recorded_event import DomainEvent, kind_and_key, stream_of
+from headgate.domain.rejection import IllegalNow, InvalidObject
 from headgate.domain.scheduling.reconcile import ended_in, known_referrers
 from headgate.domain.workloads.ended import ENDED_PHASES
 from headgate.domain.workloads.state import (
@@ -58,7 +60,9 @@ async def replace(
     version: int | None,
 ) -> CommandResponse:
     """Give an object that exists another spec."""
-    return await execute(services, request, [replacement(request.identity, desired, version)])
+    return await execute(
+        services, request, [replacement(services, request.identity, desired, version)]
+    )
 
 
 async def delete(
@@ -105,6 +109,24 @@ async def tell_node(
 ) -> CommandResponse:
     """Cordon, drain or uncordon a node, or take its heartbeat."""
     return await execute(services, request, [command_on_object(stream, command)])
+
+
+async def tell_nodes(
+    services: ApplicationServices,
+    request: CommandRequest,
+    executor: str,
+    command: CordonNode | DrainNode | UncordonNode,
+) -> CommandResponse:
+    """Cordon, drain or uncordon all nodes that an executor has registered, as one unit.
+
+    Raises `IllegalNow` where it has registered none.
+    """
+    await catch_up(services)
+    nodes = known_nodes(services.reader.cluster_state.config, executor)
+    if not nodes:
+        raise IllegalNow("ExecutorHasNoNodes", name=executor)
+    orders = [command_on_object(stream_of("node", node), command) for node in nodes]
+    return await execute(services, request, orders)
 
 
 async def tell_check(
@@ -157,11 +179,13 @@ def creation(
     )
     change = command_on_object(desired.stream, command)
     return msgspec.structs.replace(
-        change, written=desired.written, decide=_if_granted(identity, desired, change)
+        change, written=desired.written, decide=_if_granted(services, identity, desired, change)
     )
 
 
-def replacement(identity: Identity, desired: DesiredObject, version: int | None) -> StreamCommand:
+def replacement(
+    services: ApplicationServices, identity: Identity, desired: DesiredObject, version: int | None
+) -> StreamCommand:
     """The change that gives an object another spec."""
     command: ChangeObject[Any] = ChangeObject(
         labels=desired.labels,
@@ -177,12 +201,15 @@ def replacement(identity: Identity, desired: DesiredObject, version: int | None)
         version=version,
         position=desired.position,
         written=desired.written,
-        decide=_if_granted(identity, desired, change),
+        decide=_if_granted(services, identity, desired, change),
     )
 
 
 def _if_granted(
-    identity: Identity, desired: DesiredObject, change: StreamCommand
+    services: ApplicationServices,
+    identity: Identity,
+    desired: DesiredObject,
+    change: StreamCommand,
 ) -> Callable[[DecisionContext], tuple[DomainEvent, ...]]:
     """Returns the rule of a change that raises `NotAllowed` where the user may not make it."""
     right = Right("configure", KINDS_BY_STREAM[desired.kind].path)
@@ -191,6 +218,8 @@ def _if_granted(
         identity.require(right, namespace=desired.namespace)
         if isinstance(desired.spec, LocalQueueSpec):
             _require_local_queue_rights(identity, desired, context.state)
+        if isinstance(desired.spec, WebhookSpec):
+            _require_allowed_address(services, desired.spec, context.state)
         return change.decide(context)
 
     return decide
@@ -209,6 +238,17 @@ def _require_local_queue_rights(
         identity.require(CONFIGURE_CLUSTER_QUEUES)
     if wanted.stop_policy != before.stop_policy and "stop_policy" not in desired.keeps:
         require_authority_over_stop(identity, desired.namespace, state)
+
+
+def _require_allowed_address(
+    services: ApplicationServices, wanted: WebhookSpec, state: Absent | Configured[WebhookSpec]
+) -> None:
+    """Raises `InvalidObject` where deliveries to a new URL would be refused for its address."""
+    if isinstance(state, Configured) and state.spec.url == wanted.url:
+        return
+    host = services.alerts.sender.forbidden_address(wanted.url)
+    if host:
+        raise InvalidObject.at("/spec/url", "WebhookAddressNotAllowed", host=host)
 
 
 def require_authority_over_stop(
@@ -272,7 +312,7 @@ def change_to(
         other = change_of_spec(services, desired, identity)
     else:
         new = creation(services, identity, desired)
-        other = replacement(identity, desired, None)
+        other = replacement(services, identity, desired, None)
 
     def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
         is_taken_over = desired.imported is not None or desired.adopts_orphans
