@@ -120,7 +120,7 @@ def test_a_webhook_is_given_a_secret_and_tested_from_the_command_line(
     manifest = tmp_path / "webhook.yaml"
     manifest.write_text(
         "{apiVersion: headgate.dev/v1, kind: Webhook, metadata: {name: pager},"
-        " spec: {url: 'http://127.0.0.1:9/'}}"
+        " spec: {url: 'http://alerts.invalid/'}}"
     )
     headgate("apply", "-f", str(manifest))
     assert headgate("webhook", "secret", "pager").stdout.startswith("whsec_")

@@ -72,7 +72,7 @@ FLAVORS: Mapping[str, Text] = {
 QUOTA: Mapping[str, Text] = {
     "InsufficientQuota": Text(
         "Insufficient quota: {need} ({flavor}) requested, {have:number} available in ClusterQueue"
-        " {cluster_queue} (nominal {nominal:number})",
+        " {cluster_queue} (nominal {nominal:number}[, {borrowable:number} more by borrowing])",
         "Free up {missing} of {flavor}[ (in use by {held_by})]",
     ),
     "InsufficientNonPreemptibleQuota": Text(
@@ -83,24 +83,24 @@ QUOTA: Mapping[str, Text] = {
     "QuotaWithheld": Text(
         "Insufficient quota: {need} ({flavor}) requested, {have:number} available in ClusterQueue"
         " {cluster_queue} besides what it withholds for pending non-preemptible workloads"
-        " (nominal {nominal:number})",
+        " (nominal {nominal:number}[, {borrowable:number} more by borrowing])",
         "Raise borrowingLimit by {missing} (flavor {flavor})[, or stop {held_by}]",
     ),
     "QuotaOfQueueWithheld": Text(
         "Insufficient quota: {need} ({flavor}) requested, {have:number} available in ClusterQueue"
         " {cluster_queue} besides what it withholds for pending non-preemptible workloads"
-        " (nominal {nominal:number})",
+        " (nominal {nominal:number}[, {borrowable:number} more by borrowing])",
         "Set reserveForPendingNonPreemptible of ClusterQueue {cluster_queue} to false[, or stop"
         " {held_by}]",
     ),
     "RequestExceedsMaximum": Text(
         "Request exceeds the maximum: {need} ({flavor}) requested, ClusterQueue {cluster_queue} can"
-        " use at most {have:number}[ ({free:number} free now)]",
+        " use at most {have:number}[, {borrowable:number} borrowed][ ({free:number} free now)]",
         "Raise nominalQuota by {short_by} (flavor {flavor})[, or request at most {at_most}]",
     ),
     "RequestExceedsBorrowing": Text(
         "Request exceeds the maximum: {need} ({flavor}) requested, ClusterQueue {cluster_queue} can"
-        " use at most {have:number}[ ({free:number} free now)]",
+        " use at most {have:number}[, {borrowable:number} borrowed][ ({free:number} free now)]",
         "Raise nominalQuota or borrowingLimit by {short_by} (flavor {flavor})"
         "[, or request at most {at_most}]",
     ),

@@ -47,6 +47,24 @@ def test_non_preemptible_work_is_told_how_much_of_the_nominal_quota_is_left() ->
     )
 
 
+def test_what_is_available_beyond_the_nominal_quota_is_told_as_borrowing() -> None:
+    world = two_queues()
+    world.submit("taken", "b", {"gpu": 2})
+    world.settle()
+    key = world.submit("large", "a", {"gpu": 7})
+    world.settle()
+    assert sentence_of(told(world, key)) == (
+        "Insufficient quota: 7 gpu (default) requested, 6 available in ClusterQueue a (nominal 4,"
+        " 2 more by borrowing)"
+    )
+    impossible = world.submit("huge", "a", {"gpu": 9})
+    world.settle()
+    assert sentence_of(told(world, impossible)) == (
+        "Unschedulable: request exceeds the maximum: 9 gpu (default) requested, ClusterQueue a can"
+        " use at most 8, 4 borrowed (6 free now)"
+    )
+
+
 def test_work_with_a_fitting_guaranteed_count_is_not_said_to_never_fit() -> None:
     world = two_queues()
     world.submit("np", "a", {"gpu": 3}, preemptibility="NonPreemptible")

@@ -95,7 +95,10 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def full_message(self) -> Message:
-        """The message with the fields of the blocker that are set among its arguments."""
+        """The message with the fields of the blocker that are set among its arguments.
+
+        `borrowable` is by how much the available quota exceeds the nominal one.
+        """
         found: dict[str, Argument] = {"pod_set": self.pod_set, "flavor": self.flavor}
         resource = self.resource
         if resource:
@@ -117,6 +120,9 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         if self.excluded_hosts:
             found["excluded_hosts"] = tuple(map(exclusion_message, self.excluded_hosts))
         found.update(self.message.arguments)
+        nominal = found.get("nominal")
+        if self.have is not None and isinstance(nominal, Amount) and self.have > nominal.quantity:
+            found["borrowable"] = Amount(resource, self.have - nominal.quantity)
         return Message(self.message.code, found)
 
 
