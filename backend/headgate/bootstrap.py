@@ -33,10 +33,9 @@ from headgate.adapters.postgres.maintenance import (
     migrate,
 )
 from headgate.adapters.postgres.partitions import PostgresPartitions
-from headgate.adapters.postgres.read_models import PostgresReadModels
+from headgate.adapters.postgres.read_models import PostgresCycleStore, PostgresReadModels
 from headgate.adapters.postgres.stores import (
     PostgresBacktestStore,
-    PostgresCycleStore,
     PostgresStateCache,
     PostgresTokens,
 )

@@ -41,6 +41,26 @@ def test_pages_follow_each_other(admin: Api, cycles: list[dict[str, Any]]) -> No
     assert admin.get("/v1/cycles?before=nonsense").status_code == 400
 
 
+def test_cycles_are_summed_over_time_and_listed_within_a_range(
+    admin: Api, cycles: list[dict[str, Any]]
+) -> None:
+    found = admin.get("/v1/cycles/summary?points=10").json()
+    assert found["total"]["plans"] == len(cycles)
+    assert found["total"]["heads"] == sum(cycle["heads"] for cycle in cycles)
+    assert sum(point["decisions"] for point in found["points"]) == found["total"]["decisions"]
+    took = [cycle["planningMicroseconds"] + cycle["commitMicroseconds"] for cycle in cycles]
+    assert found["total"]["longestMicroseconds"] == max(took)
+    assert found["dataSince"] == cycles[-1]["at"]
+    since = f"since={cycles[1]['at']}".replace("+", "%2B")
+    assert admin.get(f"/v1/cycles?{since}").json()["items"] == cycles[:2]
+    assert admin.get(f"/v1/cycles/summary?{since}").json()["total"]["plans"] == 2
+    nowhere = admin.get("/v1/cycles/summary?partition=none").json()
+    assert (nowhere["total"]["plans"], nowhere["points"]) == (0, [])
+    backwards = "since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z"
+    refused = admin.get(f"/v1/cycles/summary?{backwards}")
+    assert refused.json()["errors"][0]["pointer"] == "/since"
+
+
 def test_an_opened_cycle_shows_its_decisions(admin: Api, cycles: list[dict[str, Any]]) -> None:
     found = admin.get(f"/v1/cycles/{cycles[-1]['id']}").json()
     assert [event["type"] for event in found["events"]] == [

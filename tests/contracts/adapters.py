@@ -21,10 +21,9 @@ from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.partitions import PostgresPartitions
-from headgate.adapters.postgres.read_models import PostgresReadModels
+from headgate.adapters.postgres.read_models import PostgresCycleStore, PostgresReadModels
 from headgate.adapters.postgres.stores import (
     PostgresBacktestStore,
-    PostgresCycleStore,
     PostgresStateCache,
     PostgresTokens,
 )

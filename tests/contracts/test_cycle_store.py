@@ -2,7 +2,13 @@
 
 from msgspec.structs import replace
 
-from headgate.application.scheduling_cycles import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.scheduling_cycles import (
+    CycleQuery,
+    CycleRange,
+    CycleRecord,
+    CycleSums,
+    CycleTiming,
+)
 from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
 from tests.contracts.adapters import Adapters
 
@@ -50,6 +56,47 @@ def test_how_long_runs_took_is_read_oldest_first_from_an_instant_on(adapters: Ad
     assert [timing.id for timing in found] == ["run-1", "run-2"]
     assert found[0] == CycleTiming(id="run-1", at=1_001, outcome="Committed", **took)
     assert adapters.cycles.timings(1_004, limit=2) == []
+
+
+def test_records_are_summed_by_bins_and_as_a_whole(adapters: Adapters) -> None:
+    for number in range(10):
+        refused = number == 3
+        adapters.cycles.put(
+            replace(
+                record(number, "odd" if number % 2 else "even"),
+                outcome="Conflict" if refused else "Committed",
+                cycles=2,
+                heads=number,
+                decisions=1,
+                planning_microseconds=100 * number,
+                commit_microseconds=1_000 - 10 * number,
+            )
+        )
+
+    early, late, total = adapters.cycles.sums(CycleRange(since=1_001, until=1_009, step=5))
+
+    assert [early.at, late.at, total.at] == [1_000, 1_005, None]
+    assert early.sums == CycleSums(4, 1, 8, 10, 3, 1_360, 1_180, 1_360, 200, 400, 970, 990)
+    assert (total.sums.plans, total.sums.conflicts, total.sums.heads) == (8, 1, 36)
+    assert total.sums.longest_microseconds == 1_720
+    (_, _, odd) = adapters.cycles.sums(CycleRange(since=0, until=9_000, step=5, partition="odd"))
+    assert odd.sums.plans == 5
+    (bin_of_past, past) = adapters.cycles.sums(CycleRange(since=0, until=9_000, step=5, up_to=20))
+    assert bin_of_past.sums == past.sums
+    assert past.sums.plans == 2
+
+
+def test_a_range_without_records_has_no_sums(adapters: Adapters) -> None:
+    assert adapters.cycles.oldest() is None
+    adapters.cycles.put(record(1))
+    assert adapters.cycles.sums(CycleRange(since=0, until=1_001, step=5)) == []
+    assert adapters.cycles.oldest() == 1_001
+
+
+def test_records_are_listed_within_a_range(adapters: Adapters) -> None:
+    for number in range(5):
+        adapters.cycles.put(record(number))
+    assert ids(adapters, since=1_001, until=1_004) == ["run-3", "run-2", "run-1"]
 
 
 def test_old_records_are_forgotten(adapters: Adapters) -> None:

@@ -298,6 +298,12 @@ CYCLE_RECORD = Table(
     _column("at", BigInteger),
     _column("input_position", BigInteger),
     _column("body", LargeBinary),
+    Column("is_committed", Boolean),
+    Column("cycles", Integer),
+    Column("heads", Integer),
+    Column("decisions", Integer),
+    Column("planning_microseconds", BigInteger),
+    Column("commit_microseconds", BigInteger),
 )
 Index("cycle_record_at", CYCLE_RECORD.c.at, CYCLE_RECORD.c.id)
 

@@ -6,7 +6,8 @@ import pytest
 
 from headgate.adapters.postgres.connections import Pool, connection_of, open_pool
 from headgate.adapters.postgres.maintenance import PostgresMaintenance
-from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
+from headgate.adapters.postgres.read_models import PostgresCycleStore
+from headgate.adapters.postgres.stores import PostgresBacktestStore
 from headgate.application import maintenance
 from headgate.application.maintenance import MaintenanceSchedule
 from headgate.application.scheduling_cycles import CycleQuery

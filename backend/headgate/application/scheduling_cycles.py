@@ -150,7 +150,47 @@ class CycleQuery(msgspec.Struct, frozen=True, kw_only=True):
     partition: str = ""
     up_to: int | None = None
     before: tuple[Instant, str] | None = None
+    since: Instant | None = None
+    until: Instant | None = None
     limit: int = 100
+
+
+class CycleRange(msgspec.Struct, frozen=True, kw_only=True):
+    """Records from `since` until before `until`, in bins that begin at multiples of `step`."""
+
+    since: Instant
+    until: Instant
+    step: int
+    partition: str = ""
+    up_to: int | None = None
+
+
+class CycleSums(msgspec.Struct, frozen=True):
+    """Sums of records, and the durations that half and 95 of 100 of them did not exceed.
+
+    `plans` counts records, `conflicts` those that the log refused; decisions are of the others. A
+    duration is that of planning and commit together where its name says nothing else.
+    """
+
+    plans: int
+    conflicts: int
+    cycles: int
+    heads: int
+    decisions: int
+    longest_microseconds: int
+    p50_microseconds: int
+    p95_microseconds: int
+    planning_p50_microseconds: int
+    planning_p95_microseconds: int
+    commit_p50_microseconds: int
+    commit_p95_microseconds: int
+
+
+class CycleBin(msgspec.Struct, frozen=True, kw_only=True):
+    """The sums of the bin that begins at an instant; of the whole range without one."""
+
+    at: Instant | None
+    sums: CycleSums
 
 
 def discard_record(_record: CycleRecord) -> None:
@@ -171,6 +211,12 @@ class CycleStore(Protocol):
 
     def timings(self, since: Instant, *, limit: int) -> list[CycleTiming]:
         """How long those took that were planned at `since` or later, oldest first."""
+
+    def sums(self, wanted: CycleRange) -> list[CycleBin]:
+        """The sums of each bin that has records, oldest first, and of all; none without records."""
+
+    def oldest(self) -> Instant | None:
+        """When the oldest record that is kept was planned."""
 
     def forget(self, *, keep: int) -> int:
         """Delete all but the newest so many; how many went."""

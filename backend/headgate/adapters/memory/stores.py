@@ -8,7 +8,14 @@ from msgspec.structs import replace
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.application.access.identity import ServiceAccount, Token
 from headgate.application.backtest_jobs import UNFINISHED, Backtest, ClaimedBacktest
-from headgate.application.scheduling_cycles import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.scheduling_cycles import (
+    CycleBin,
+    CycleQuery,
+    CycleRange,
+    CycleRecord,
+    CycleSums,
+    CycleTiming,
+)
 from headgate.application.snapshot_store import CachedFold, NewFold
 from headgate.domain.values.instants import Instant
 
@@ -37,6 +44,25 @@ class MemoryCycleStore:
         found = [_timing(record) for record in reversed(self._newest_first()) if record.at >= since]
         return found[:limit]
 
+    def sums(self, wanted: CycleRange) -> list[CycleBin]:
+        """The sums of each bin that has records, oldest first, and of all; none without records."""
+        found = [
+            record
+            for record in reversed(self._newest_first())
+            if wanted.since <= record.at < wanted.until
+            and wanted.partition in ("", record.partition)
+            and (wanted.up_to is None or record.input_position < wanted.up_to)
+        ]
+        bins: dict[Instant, list[CycleRecord]] = {}
+        for record in found:
+            bins.setdefault(record.at - record.at % wanted.step, []).append(record)
+        groups: list[tuple[Instant | None, list[CycleRecord]]] = [*bins.items(), (None, found)]
+        return [CycleBin(at=at, sums=_sums(records)) for at, records in groups if records]
+
+    def oldest(self) -> Instant | None:
+        """When the oldest record that is kept was planned."""
+        return min((record.at for record in self._kept.values()), default=None)
+
     def forget(self, *, keep: int) -> int:
         """Delete all but the newest so many; how many went."""
         old = self._newest_first()[keep:]
@@ -53,11 +79,34 @@ def _timing(record: CycleRecord) -> CycleTiming:
     return CycleTiming(**{name: getattr(record, name) for name in fields})
 
 
+def _sums(records: Sequence[CycleRecord]) -> CycleSums:
+    planning = sorted(record.planning_microseconds for record in records)
+    commit = sorted(record.commit_microseconds for record in records)
+    both = sorted(record.planning_microseconds + record.commit_microseconds for record in records)
+    committed = [record for record in records if record.outcome == "Committed"]
+    return CycleSums(
+        len(records),
+        len(records) - len(committed),
+        sum(record.cycles for record in records),
+        sum(record.heads for record in records),
+        sum(record.decisions for record in committed),
+        both[-1],
+        *(_rank(each, share) for each in (both, planning, commit) for share in (50, 95)),
+    )
+
+
+def _rank(ascending: Sequence[int], share: int) -> int:
+    """The least value that so many hundredths do not exceed (SQL: percentile_disc)."""
+    return ascending[-(-len(ascending) * share // 100) - 1]
+
+
 def _matches(query: CycleQuery, record: CycleRecord) -> bool:
     return (
         (not query.partition or record.partition == query.partition)
         and (query.up_to is None or record.input_position < query.up_to)
         and (query.before is None or (record.at, record.id) < query.before)
+        and (query.since is None or record.at >= query.since)
+        and (query.until is None or record.at < query.until)
     )
 
 

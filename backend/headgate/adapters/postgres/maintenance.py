@@ -20,8 +20,8 @@ from headgate.adapters.postgres.connections import (
 )
 from headgate.adapters.postgres.event_log import COLUMNS, recorded_of
 from headgate.adapters.postgres.partitions import PostgresPartitions
-from headgate.adapters.postgres.read_models import TALLIED_COLUMNS
-from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
+from headgate.adapters.postgres.read_models import TALLIED_COLUMNS, PostgresCycleStore
+from headgate.adapters.postgres.stores import PostgresBacktestStore
 from headgate.application.commands.append_unit import READ_COLUMNS, read_columns, workload_due
 from headgate.application.failures import MigrationRefused, OutageCause
 from headgate.application.ports import PartitionRow, Unavailable

@@ -1,9 +1,10 @@
-"""The inline read models on Postgres."""
+"""The inline read models on Postgres, and records of scheduling cycles that pages read."""
 
 from collections.abc import Collection, Sequence
 from itertools import product
 from typing import Any, get_args
 
+import msgspec
 from msgspec.structs import replace
 
 from headgate.adapters.postgres.append_encoding import document_of, state_of
@@ -19,6 +20,14 @@ from headgate.adapters.postgres.workload_conditions import (
 from headgate.application.commands.append_unit import READ_COLUMNS
 from headgate.application.cooperative import in_steps
 from headgate.application.ports import IdempotencyKey, Loaded, Replayed, WorkloadQuery
+from headgate.application.scheduling_cycles import (
+    CycleBin,
+    CycleQuery,
+    CycleRange,
+    CycleRecord,
+    CycleSums,
+    CycleTiming,
+)
 from headgate.application.workload_filter import (
     NEWEST_FIRST,
     CountedField,
@@ -268,3 +277,124 @@ class PostgresReadModels:
     def _rows(self, query: str, values: Sequence[Any]) -> list[Any]:
         with connection_of(self._pool) as connection:
             return connection.execute(query, values).fetchall()
+
+
+_PUT_CYCLE = """
+    INSERT INTO cycle_record (
+        id, partition, at, input_position, body,
+        is_committed, cycles, heads, decisions, planning_microseconds, commit_microseconds
+    ) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    ON CONFLICT (id) DO UPDATE SET body = excluded.body, is_committed = excluded.is_committed,
+        cycles = excluded.cycles, heads = excluded.heads, decisions = excluded.decisions,
+        planning_microseconds = excluded.planning_microseconds,
+        commit_microseconds = excluded.commit_microseconds
+"""
+_FORGET_CYCLES = """
+    DELETE FROM cycle_record WHERE (at, id) < (
+        SELECT at, id FROM cycle_record ORDER BY at DESC, id DESC OFFSET %s - 1 LIMIT 1)
+"""
+_TIMINGS = "SELECT body FROM cycle_record WHERE at >= %s ORDER BY at, id LIMIT %s"
+_RANKS = ", ".join(
+    f"percentile_disc({share}) WITHIN GROUP (ORDER BY {duration})"
+    for duration in ("planning + commit", "planning", "commit")
+    for share in (0.5, 0.95)
+)
+_SUMS = f"""
+    SELECT (at - at %% %(step)s), grouping(at - at %% %(step)s), count(*),
+        count(*) FILTER (WHERE NOT is_committed), sum(cycles), sum(heads),
+        coalesce(sum(decisions) FILTER (WHERE is_committed), 0), max(planning + commit), {_RANKS}
+    FROM cycle_record, LATERAL (
+        SELECT planning_microseconds AS planning, commit_microseconds AS commit) AS took
+    WHERE at >= %(since)s AND at < %(until)s AND is_committed IS NOT NULL
+        AND (%(partition)s = '' OR partition = %(partition)s)
+        AND (%(up_to)s::bigint IS NULL OR input_position < %(up_to)s)
+    GROUP BY GROUPING SETS ((at - at %% %(step)s), ())
+    ORDER BY 2, 1
+"""
+_OLDEST_CYCLE = "SELECT min(at) FROM cycle_record WHERE is_committed IS NOT NULL"
+_CYCLE_DECODER = msgspec.msgpack.Decoder(CycleRecord)
+_TIMING = msgspec.msgpack.Decoder(CycleTiming)
+
+
+class PostgresCycleStore:
+    """Fills the port `CycleStore`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def put(self, record: CycleRecord) -> None:
+        """Keep a record; one that is lost in a crash is no loss of truth, and is not waited for."""
+        values = (
+            record.id,
+            record.partition,
+            record.at,
+            record.input_position,
+            msgspec.msgpack.encode(record),
+            record.outcome == "Committed",
+            record.cycles,
+            record.heads,
+            record.decisions,
+            record.planning_microseconds,
+            record.commit_microseconds,
+        )
+        with connection_of(self._pool) as connection, connection.transaction():
+            connection.execute("SET LOCAL synchronous_commit = off")
+            connection.execute(_PUT_CYCLE, values)
+
+    def find(self, cycle_id: str) -> CycleRecord | None:
+        """The record of that id, if it is kept."""
+        found = self._read("id = %s", [cycle_id], 1)
+        return found[0] if found else None
+
+    def page(self, query: CycleQuery) -> list[CycleRecord]:
+        """Records that match, newest first, keyset paged."""
+        conditions, values = ["true"], list[Any]()
+        if query.partition:
+            conditions.append("partition = %s")
+            values.append(query.partition)
+        if query.up_to is not None:
+            conditions.append("input_position < %s")
+            values.append(query.up_to)
+        if query.before is not None:
+            conditions.append("(at, id) < (%s, %s)")
+            values.extend(query.before)
+        if query.since is not None:
+            conditions.append("at >= %s")
+            values.append(query.since)
+        if query.until is not None:
+            conditions.append("at < %s")
+            values.append(query.until)
+        return self._read(" AND ".join(conditions), values, query.limit)
+
+    def timings(self, since: Instant, *, limit: int) -> list[CycleTiming]:
+        """How long those took that were planned at `since` or later, oldest first."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(_TIMINGS, (since, limit)).fetchall()
+        return [_TIMING.decode(row[0]) for row in rows]
+
+    def sums(self, wanted: CycleRange) -> list[CycleBin]:
+        """The sums of each bin that has records, oldest first, and of all; none without records."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(_SUMS, msgspec.structs.asdict(wanted)).fetchall()
+        return [
+            CycleBin(at=at, sums=CycleSums(*map(int, sums))) for at, _, *sums in rows if sums[0] > 0
+        ]
+
+    def oldest(self) -> Instant | None:
+        """When the oldest record that is kept was planned."""
+        with connection_of(self._pool) as connection:
+            (found,) = connection.execute(_OLDEST_CYCLE).fetchall()
+        return None if found[0] is None else int(found[0])
+
+    def forget(self, *, keep: int) -> int:
+        """Delete all but the newest so many; how many went."""
+        with connection_of(self._pool) as connection:
+            return connection.execute(_FORGET_CYCLES, (keep,)).rowcount
+
+    def _read(self, condition: str, values: list[Any], limit: int) -> list[CycleRecord]:
+        query = (
+            f"SELECT body FROM cycle_record WHERE {condition} ORDER BY at DESC, id DESC LIMIT %s"
+        )
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(query, [*values, limit]).fetchall()
+        return [_CYCLE_DECODER.decode(row[0]) for row in rows]

@@ -10,14 +10,30 @@ import msgspec
 from headgate.application.access.redaction import NamespaceScope, allows, diagnostic
 from headgate.application.application_services import ApplicationServices
 from headgate.application.historical_ports import FixedReader
+from headgate.application.queries.capacity_history import readable_step
 from headgate.application.queries.events import EventView, shown
-from headgate.application.queries.views import Position, Schema, Timestamp, Whole, view_from
-from headgate.application.scheduling_cycles import CycleOutcome, CycleQuery, CycleRecord
+from headgate.application.queries.views import (
+    Position,
+    Schema,
+    Timestamp,
+    Whole,
+    timestamp,
+    timestamp_or_none,
+    view_from,
+)
+from headgate.application.scheduling_cycles import (
+    CycleOutcome,
+    CycleQuery,
+    CycleRange,
+    CycleRecord,
+    CycleSums,
+)
+from headgate.application.time_travel import SampledPeriod, bounds_of
 from headgate.domain.backtest.replay_run import RecordedCycle, replay_cycle
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent, StreamEvent
 from headgate.domain.rejection import NotFound
-from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.event_log.codec import encode
 
 
@@ -119,14 +135,59 @@ class CycleRerun(Whole, kw_only=True, frozen=True):
     first_difference: str
 
 
+class CycleSumsView(Whole, kw_only=True, frozen=True):
+    """Sums of records, and the durations that half and 95 of 100 of them did not exceed.
+
+    `plans` counts records, `conflicts` those that the log refused; decisions are of the others. A
+    duration is that of planning and commit together where its name says nothing else.
+    """
+
+    plans: int
+    conflicts: int
+    cycles: int
+    heads: int
+    decisions: int
+    longest_microseconds: int
+    p50_microseconds: int
+    p95_microseconds: int
+    planning_p50_microseconds: int
+    planning_p95_microseconds: int
+    commit_p50_microseconds: int
+    commit_p95_microseconds: int
+
+
+class CycleSumsPoint(CycleSumsView, kw_only=True, frozen=True):
+    """The sums of the records from an instant until the next one."""
+
+    at: Timestamp
+
+
+class CycleSummary(Whole, kw_only=True, frozen=True):
+    """Sums of records over time, oldest first; instants without records are left out.
+
+    Records of before `dataSince` are kept no more, or have no sums.
+    """
+
+    position: Position
+    since: Timestamp
+    until: Timestamp
+    step_seconds: int
+    data_since: Timestamp | None
+    total: CycleSumsView
+    points: list[CycleSumsPoint]
+
+
 MAX_EVENTS = 5_000
+NOTHING = CycleSums(*(0 for _ in CycleSums.__struct_fields__))
 
 
 class CyclePageRequest(msgspec.Struct, frozen=True):
-    """So many of the records, after the last one of the page before."""
+    """So many of the records, after the last one of the page before, within a range."""
 
     limit: int
     before: tuple[Instant, str] | None = None
+    since: Instant | None = None
+    until: Instant | None = None
 
 
 async def page(
@@ -141,6 +202,8 @@ async def page(
         partition=partition,
         up_to=reader.position if isinstance(reader, FixedReader) else None,
         before=page_request.before,
+        since=page_request.since,
+        until=page_request.until,
         limit=page_request.limit,
     )
     found = await asyncio.to_thread(services.cycles.page, query)
@@ -149,6 +212,37 @@ async def page(
         position=reader.position,
         items=[_view(record, scope) for record in found],
         next=f"{last.at}:{last.id}" if last else None,
+    )
+
+
+async def summary(
+    services: ApplicationServices, partition: str, period: SampledPeriod
+) -> CycleSummary:
+    """The records of one or all partitions in sums; raises `InvalidRequest` for no range."""
+    (since, until), step = bounds_of(services, period), readable_step(services, period)
+    reader = services.reader
+    wanted = CycleRange(
+        since=since,
+        until=until,
+        step=step,
+        partition=partition,
+        up_to=reader.position if isinstance(reader, FixedReader) else None,
+    )
+    found = await asyncio.to_thread(services.cycles.sums, wanted)
+    oldest = await asyncio.to_thread(services.cycles.oldest)
+    total = next((each.sums for each in found if each.at is None), NOTHING)
+    return CycleSummary(
+        position=reader.position,
+        since=timestamp(since),
+        until=timestamp(until),
+        step_seconds=step // MICROSECONDS_PER_SECOND,
+        data_since=timestamp_or_none(oldest),
+        total=view_from(CycleSumsView, total),
+        points=[
+            view_from(CycleSumsPoint, each.sums, at=timestamp(each.at))
+            for each in found
+            if each.at is not None
+        ],
     )
 
 
