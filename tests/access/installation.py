@@ -148,6 +148,7 @@ QUERIES = {
     "fragmentation": "pod=cpu%3D1",
     "near-fits": "workload=team-a/run",
     "can-i": "verb=get&resource=wl",
+    "references": "stream=clusterqueue/own",
     # A stream never ends; asked for the past, it answers at once. Its events are read apart.
     "stream": "at=1",
     "events": "limit=1000",
@@ -216,7 +217,7 @@ def undo(admin: Api, route: str, where: str, answer: Response) -> None:
     """Takes back a stop, a drain or a cordon, so that the next role meets the object as it was."""
     before, _, verb = where.partition("?")[0].rpartition("/")
     if verb == "drain":
-        verb = "cordon" if "/nodes/" in route else "stop"
+        verb = "cordon" if "/nodes/" in route or "/executors/" in route else "stop"
     if verb in UNDO and answer.status_code == 200:
         undone = admin.post(f"{before}/{UNDO[verb]}", {})
         assert undone.status_code == 200, undone.text

@@ -50,6 +50,7 @@ NAMES = {
     "/v1/namespaces/": "team-a",
 }
 QUESTIONS = {
+    "/v1/references": "?stream=clusterqueue/gpu",
     "/v1/topologies/{name}/fits": "?pod=cpu%3D1",
     "/v1/topologies/{name}/fragmentation": "?pod=cpu%3D1",
     "/v1/topologies/{name}/near-fits": "?workload=team-a/wide",

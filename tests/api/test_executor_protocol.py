@@ -516,5 +516,45 @@ def test_orphaned_pods_that_no_attempt_explains_are_not_adopted(
     ]
 
 
+def test_all_nodes_of_an_executor_are_drained_as_one_and_taken_back(
+    admin: Api, claim: Callable[..., Process], schedule: Callable[[], int]
+) -> None:
+    process = claim("drains")
+    admin.post("/v1/resourceflavors", flavor("drains", nodeLabels={"pool": "drains"}))
+    process.register(a_node("drains-1", "drains"), a_node("drains-2", "drains"))
+    other = claim("beside")
+    other.register(a_node("beside-1", "beside"))
+    before = admin.get("/v1/executors/drains/drain-preview").json()
+    assert (before["nodes"], before["workloads"]) == (["drains-1", "drains-2"], [])
+    assert not admin.get("/v1/nodes/drains-1").json()["spec"]["unschedulable"]
+
+    told = admin.post("/v1/executors/drains/drain", {"reason": "new switch"})
+
+    assert told.json()["nodes"] == ["drains-1", "drains-2"]
+    for name in ("drains-1", "drains-2"):
+        assert admin.get(f"/v1/nodes/{name}").json()["spec"]["draining"] is True
+    assert "draining" not in admin.get("/v1/nodes/beside-1").json()["spec"]
+    assert admin.post("/v1/executors/drains/drain", {"reason": "again"}).json()["nodes"] == []
+    (event, _) = admin.get("/v1/events?type=node.drain_started").json()["items"]
+    assert event["reason"] == "new switch"
+    back = admin.post("/v1/executors/drains/uncordon", {})
+    assert back.json()["nodes"] == ["drains-1", "drains-2"]
+    assert "draining" not in admin.get("/v1/nodes/drains-2").json()["spec"]
+    schedule()
+
+
+def test_an_executor_without_nodes_is_not_drained(
+    admin: Api, callers: dict[str, Api], claim: Callable[..., Process]
+) -> None:
+    claim("nodeless")
+    refused = admin.post("/v1/executors/nodeless/drain", {"reason": "x"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "ExecutorHasNoNodes")
+    assert "headgate drain cq/NAME" in refused.json()["remedy"]
+    assert admin.get("/v1/executors/nodeless/drain-preview").json()["nodes"] == []
+    assert admin.get("/v1/executors/nowhere/drain-preview").status_code == 404
+    assert admin.post("/v1/executors/nowhere/drain", {"reason": "x"}).status_code == 404
+    assert callers["submitter"].post("/v1/executors/nodeless/drain", {}).status_code == 403
+
+
 def used_by_others(admin: Api, node: str) -> Any:
     return admin.get(f"/v1/nodes/{node}").json()["status"].get("usedByOthers", {})

@@ -1,10 +1,11 @@
 """The change history of the configuration: actor, time, difference and rollback."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+from tests.api.callers import KUEUE, Api, cluster_queue, flavor, local_queue, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
 
@@ -46,6 +47,52 @@ def test_every_write_may_say_why(admin: Api, made: int) -> None:
     told = admin.get("/v1/history?stream=clusterqueue/lab").json()["items"]
     reasons = list(dict.fromkeys(one["reason"] for one in told))
     assert reasons == ["moved", "new machines", "new team"]
+
+
+def test_what_uses_an_object_is_told_by_kind_with_its_workloads(
+    admin: Api, callers: dict[str, Api], made: int, schedule: Callable[[], int]
+) -> None:
+    assert made
+    admin.post("/v1/resourceflavors", flavor("used"))
+    queue = cluster_queue("used", cpu="9")
+    queue["spec"]["resourceGroups"][0]["flavors"][0]["name"] = "used"
+    admin.post("/v1/clusterqueues", queue)
+    for namespace in ("team-a", "team-b"):
+        admin.post(
+            f"/v1/namespaces/{namespace}/localqueues", local_queue("uses", "used", namespace)
+        )
+        path = f"/v1/namespaces/{namespace}/workloads"
+        admin.post(path, workload("uses", namespace=namespace, queue="uses"))
+    position = schedule()
+
+    def uses(stream: str, caller: Api = admin) -> dict[str, Any]:
+        found: dict[str, Any] = caller.caught_up(f"/v1/references?stream={stream}", position).json()
+        return found
+
+    of_queue = uses("clusterqueue/used")
+    assert [(each["kind"], each["namespace"]) for each in of_queue["objects"]] == [
+        ("LocalQueue", "team-a"),
+        ("LocalQueue", "team-b"),
+    ]
+    assert of_queue["workloads"] == ["team-a/uses", "team-b/uses"]
+    of_flavor = uses("resourceflavor/used")
+    assert [each["name"] for each in of_flavor["objects"]] == ["used"]
+    assert of_flavor["workloadCount"] == 2
+    assert uses("localqueue/team-b/uses")["workloads"] == ["team-b/uses"]
+    cohort = cluster_queue("member", cohortName="used")
+    admin.post("/v1/clusterqueues", cohort)
+    parent = {"apiVersion": KUEUE, "kind": "Cohort", "metadata": {"name": "used"}, "spec": {}}
+    admin.post("/v1/cohorts", parent)
+    admin.caught_up("/v1/queues", schedule())
+    assert [each["name"] for each in uses("cohort/used")["objects"]] == ["member"]
+    seen = uses("clusterqueue/used", callers["submitter"])
+    assert (seen["objectCount"], seen["workloadCount"]) == (2, 2)
+    assert [each["namespace"] for each in seen["objects"]] == ["team-a"]
+    assert seen["workloads"] == ["team-a/uses"]
+    for absent in ("clusterqueue/none", "nonsense", "workload/team-a/uses"):
+        assert admin.get(f"/v1/references?stream={absent}").status_code == 404
+    other = callers["submitter"].get("/v1/references?stream=localqueue/team-b/uses")
+    assert other.status_code == 404
 
 
 def test_pages_and_kinds(admin: Api, made: int) -> None:

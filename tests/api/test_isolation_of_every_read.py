@@ -19,6 +19,7 @@ READS = sorted(
 )
 NAMES = {"clusterqueues": "shared", "topologies": "hosts", "nodes": "h1", "resourceflavors": "gpu"}
 QUESTIONS = {
+    "references": "stream=clusterqueue/shared",
     "fits": "pod=cpu%3D1",
     "fragmentation": "pod=cpu%3D1",
     "near-fits": "workload=team-a/mine",

@@ -29,8 +29,8 @@ from headgate.api.executors.orphans import ExecutorOrphans, list_orphans
 from headgate.api.executors.pods import ExecutorPods, assignment_items
 from headgate.api.executors.protocol import ExecutorProtocol
 from headgate.api.executors.sessions import ExecutorSessions
-from headgate.api.history import Erasures, History
-from headgate.api.nodes import NodeActions, TopologyMaps
+from headgate.api.history import Erasures, History, ObjectReferences
+from headgate.api.nodes import ROUTES as NODE_ROUTES
 from headgate.api.objects import controllers as object_controllers
 from headgate.api.openapi import VERSION
 from headgate.api.parameters import (
@@ -194,7 +194,7 @@ def _version_one() -> Router:
             WorkloadProtection,
             Queues,
             queue_actions(),
-            NodeActions,
+            *NODE_ROUTES,
             *object_controllers(),
             Apply,
             Executors,
@@ -217,11 +217,11 @@ def _version_one() -> Router:
             OverviewPage,
             *ALERT_ROUTES,
             LintPage,
-            TopologyMaps,
             Preemptions,
             StuckWorkloadsPage,
             Simulations,
             History,
+            ObjectReferences,
             Erasures,
             Cycles,
             Backtests,

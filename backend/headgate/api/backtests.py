@@ -20,7 +20,16 @@ from headgate.api.answers import (
 from headgate.api.bodies import RequestBody, request_documents
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.manifests import Entry, with_written_pointers
-from headgate.api.parameters import PRESENT_ONLY, IdempotencyHeader, point_in_time, start_of
+from headgate.api.parameters import (
+    PRESENT_ONLY,
+    IdempotencyHeader,
+    Points,
+    RangeEnd,
+    RangeStart,
+    instant_or_none,
+    point_in_time,
+    start_of,
+)
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.simulations import entries_of
 from headgate.application import backtest_runs
@@ -37,7 +46,8 @@ from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import CommandResponse, CommandResult, StreamCommand
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries import cycles
-from headgate.application.queries.cycles import CycleDetail, CyclePage, CycleRerun
+from headgate.application.queries.cycles import CycleDetail, CyclePage, CycleRerun, CycleSummary
+from headgate.application.time_travel import SampledPeriod
 from headgate.domain.recorded_event import kind_and_key
 from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant
@@ -242,6 +252,12 @@ class Predictions(Controller):
         return answer_view(backtest_runs.predictions(services_of(request)))
 
 
+FirstInstant = Annotated[
+    str | None, QueryParameter(max_length=40, description="RFC 3339; the first instant")
+]
+LastInstant = Annotated[
+    str | None, QueryParameter(max_length=40, description="RFC 3339; the instant after the last")
+]
 CycleId = Annotated[str, PathParameter(description="The cycle, as events name it", max_length=100)]
 
 
@@ -265,11 +281,38 @@ class Cycles(Controller):
             str | None, QueryParameter(description="The `next` of the page before")
         ] = None,
         limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+        since: FirstInstant = None,
+        until: LastInstant = None,
     ) -> Answer:
         """Plans that decided something, or that the log refused because something had changed."""
-        page_request = cycles.CyclePageRequest(limit, start_of(before))
+        page_request = cycles.CyclePageRequest(
+            limit,
+            start_of(before),
+            instant_or_none(since, "/since"),
+            instant_or_none(until, "/until"),
+        )
         scope = request.user.namespaces
         return answer_view(await cycles.page(services_of(request), partition, page_request, scope))
+
+    @get(
+        "/summary",
+        operation_id="readCycleSummary",
+        summary="Sums and durations of plans over time",
+        responses=response(CycleSummary),
+    )
+    async def summary(
+        self,
+        request: Caller,
+        partition: FromQuery[str] = "",
+        since: RangeStart = None,
+        until: RangeEnd = None,
+        points: Points = 60,
+    ) -> Answer:
+        """Of all partitions without one; durations are in microseconds."""
+        period = SampledPeriod(
+            instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
+        )
+        return answer_view(await cycles.summary(services_of(request), partition, period))
 
     @get(
         "/{cycle:str}",

@@ -1,4 +1,4 @@
-"""`/v1/history`: revisions of configured objects, their differences, and the revert of one."""
+"""`/v1/history` and `/v1/references`: revisions of configured objects, and what uses one."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -24,19 +24,22 @@ from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import IdempotencyHeader, SubmitDryRun
 from headgate.api.simulations import simulated
+from headgate.application.access.redaction import allows
 from headgate.application.commands.execute import execute
 from headgate.application.config_history import (
     ErasureRequest,
     RevisionQuery,
     revert_command,
     revisions,
+    use_of,
 )
 from headgate.application.config_history import Revision as RecordedRevision
 from headgate.application.config_history import erase as erase_content
 from headgate.application.queries.views import timestamp
 from headgate.domain.kinds.configured_object import Absent, Configured
-from headgate.domain.recorded_event import kind_and_key
-from headgate.domain.rejection import InvalidRequest
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.recorded_event import kind_and_key, workload_stream
+from headgate.domain.rejection import InvalidRequest, NotFound
 from headgate.event_log.codec import stored_name_of
 
 
@@ -69,6 +72,73 @@ class RevisionList(Schema, kw_only=True, frozen=True):
     position: Position
     items: list[Revision]
     next: int | None = None
+
+
+class Referrer(Schema, kw_only=True, frozen=True):
+    """An object that refers to another one, or lives in it."""
+
+    kind: str
+    namespace: str = ""
+    name: str
+
+
+class References(Schema, kw_only=True, frozen=True):
+    """What uses an object: the first of each, and how many there are in all.
+
+    Workloads are those with quota reserved: in the queue, of the flavor, or with pods on the node.
+    """
+
+    position: Position
+    objects: list[Referrer]
+    object_count: int
+    workloads: list[str]
+    workload_count: int
+
+
+MAX_REFERRERS = 500
+MAX_WORKLOADS = 100
+
+
+class ObjectReferences(Controller):
+    """What uses a configured object."""
+
+    path = "/references"
+    tags = ["History"]
+    opt = {"right": "read history"}
+
+    @get(
+        operation_id="listReferences",
+        summary="What uses a configured object: other objects, and workloads with quota",
+        responses=response(References),
+    )
+    async def read(
+        self,
+        request: Caller,
+        stream: Annotated[
+            str, QueryParameter(description="The object: `clusterqueue/gpu`", max_length=600)
+        ],
+    ) -> Answer:
+        """Counts are of everything; what one may not see is counted and not named."""
+        services, scope = services_of(request), request.user.namespaces
+        if not allows(scope, stream):
+            raise NotFound("ObjectNotFound", kind=stream.partition("/")[0], name=stream)
+        use = use_of(services.reader.cluster_state, stream)
+        objects = [each for each in use.objects if allows(scope, each)]
+        workloads = [key for key in use.workloads if allows(scope, workload_stream(key))]
+        found = References(
+            position=services.reader.position,
+            objects=[_referrer(each) for each in objects[:MAX_REFERRERS]],
+            object_count=len(use.objects),
+            workloads=workloads[:MAX_WORKLOADS],
+            workload_count=len(use.workloads),
+        )
+        return answer_view(found)
+
+
+def _referrer(stream: str) -> Referrer:
+    kind, key = kind_and_key(stream)
+    namespace, _, name = key.rpartition("/")
+    return Referrer(kind=KINDS_BY_STREAM[kind].name, namespace=namespace, name=name)
 
 
 class RevertRequest(RequestBody, kw_only=True, frozen=True):

@@ -1,10 +1,10 @@
-"""The changes of configured objects with actors, rollback to one, and erasure of what was written.
+"""Configured objects: changes with actors, rollback, what uses one, and erasure of content.
 
 Erased are pod templates, and objects as written, by object or by digest.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -23,12 +23,29 @@ from headgate.application.failures import Contended
 from headgate.application.ports import Appended, AppendUnit, EventFilter, NewEvent, WrittenObject
 from headgate.application.verify.read_model_audit import digests_of
 from headgate.application.workload_filter import WorkloadFilter
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.admission_check import AdmissionCheckReported
-from headgate.domain.kinds.cluster_queue import ClusterQueueResumed, ClusterQueueStopped
+from headgate.domain.kinds.cluster_queue import (
+    ClusterQueueResumed,
+    ClusterQueueSpec,
+    ClusterQueueStopped,
+    CohortSpec,
+)
 from headgate.domain.kinds.configured_object import Absent, Configured
-from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopped
+from headgate.domain.kinds.executor import ExecutorSpec
+from headgate.domain.kinds.local_queue import (
+    LocalQueueResumed,
+    LocalQueueSpec,
+    LocalQueueStopped,
+)
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.nodes.state import NodeCordoned, NodeDrainStarted, NodeUncordoned
+from headgate.domain.nodes.state import (
+    NodeCordoned,
+    NodeDrainStarted,
+    NodeSpec,
+    NodeUncordoned,
+)
+from headgate.domain.object_set import ObjectSet, objects_in_namespace
 from headgate.domain.recorded_event import (
     ERASURE_STREAM,
     ContentErased,
@@ -41,6 +58,8 @@ from headgate.domain.recorded_event import (
     workload_stream,
 )
 from headgate.domain.rejection import IllegalNow, InUse, NotFound
+from headgate.domain.scheduling.placement.host_table import host_name
+from headgate.domain.scheduling.reconcile import quota_holders
 from headgate.domain.values.message import reference_of_stream
 from headgate.domain.workloads.events import WorkloadSpecChanged, WorkloadSubmitted
 from headgate.domain.workloads.pods.templates import template_parts
@@ -59,6 +78,85 @@ SWITCH_EVENTS = (
     LocalQueueResumed,
 )
 """Stops, cordons and their ends: events beside configuration changes that the history lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectUse:
+    """What uses a configured object: objects as streams, and workloads that have quota by key."""
+
+    objects: tuple[str, ...]
+    workloads: tuple[str, ...]
+
+
+def use_of(cluster_state: ClusterState, stream: str) -> ObjectUse:
+    """The use of an object, as it stands now; raises `NotFound`."""
+    kind, key = kind_and_key(stream)
+    config = cluster_state.config
+    if kind not in KINDS_BY_STREAM or key not in config.of_kind(kind):
+        known = KINDS_BY_STREAM.get(kind)
+        raise NotFound("ObjectNotFound", kind=known.name if known else kind, name=key)
+    if kind == "namespace":
+        return ObjectUse(objects_in_namespace(config, (), key), ())
+    named = tuple(_objects_naming(config, kind, key))
+    return ObjectUse(named, tuple(sorted(_workloads_using(cluster_state, kind, key, named))))
+
+
+def _objects_naming(config: ObjectSet, kind: str, key: str) -> Iterator[str]:
+    """The configured objects that name one, as `kind/key`, by kind and then by name."""
+    for referring in KINDS_BY_STREAM.values():
+        for name, found in sorted(config.of_kind(referring.stream_kind).items()):
+            if (kind, key) in (*referring.references(found.spec), *_mentions(found.spec)):
+                yield f"{referring.stream_kind}/{name}"
+
+
+def _mentions(spec: object) -> Iterator[tuple[str, str]]:
+    """The objects that a spec names without keeping them from going."""
+    match spec:
+        case LocalQueueSpec(cluster_queue=name):
+            yield "clusterqueue", name
+        case ClusterQueueSpec(cohort_name=name) | CohortSpec(parent_name=name):
+            yield "cohort", name
+        case ExecutorSpec(flavors=names):
+            yield from (("resourceflavor", name) for name in names)
+        case NodeSpec(executor=name):
+            yield "executor", name
+        case _:
+            return
+
+
+def _workloads_using(
+    cluster_state: ClusterState, kind: str, key: str, named: Sequence[str]
+) -> Iterator[str]:
+    """The workloads with quota reserved in a queue, of a flavor, or with pods on a node."""
+    config = cluster_state.config
+    match kind:
+        case "clusterqueue":
+            yield from quota_holders(cluster_state, key)
+        case "localqueue":
+            for holder in quota_holders(cluster_state, config.local_queues[key].spec.cluster_queue):
+                workload = cluster_state.workloads.get(holder)
+                if workload is not None and workload.local_queue_key == key:
+                    yield holder
+        case "resourceflavor":
+            for user in named:
+                of_kind, name = kind_and_key(user)
+                if of_kind == "clusterqueue":
+                    for holder in quota_holders(cluster_state, name):
+                        if _has_flavor(cluster_state.workloads.get(holder), key):
+                            yield holder
+        case "node":
+            host = host_name(config.nodes[key])
+            for partition_key in cluster_state.partition_keys():
+                watch = cluster_state.partition(partition_key).watch
+                yield from (each.key for each in watch.workloads_on(host))
+        case _:
+            return
+
+
+def _has_flavor(workload: Workload | None, flavor: str) -> bool:
+    if workload is None or workload.admission is None:
+        return False
+    return any(flavor in each.flavors.values() for each in workload.admission.pod_set_assignments)
 
 
 @dataclass(frozen=True, slots=True)

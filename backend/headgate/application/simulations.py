@@ -51,11 +51,12 @@ from headgate.application.simulation_run import (
     run_simulation,
 )
 from headgate.application.workload_filter import Waits
+from headgate.domain.kinds.executor_nodes import known_nodes
 from headgate.domain.recorded_event import kind_and_key, workload_stream
 from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.state import RoundVictim
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
-from headgate.domain.scheduling.second_pass import preview_drain
+from headgate.domain.scheduling.second_pass import PodMove, preview_drain, preview_joint_drain
 from headgate.domain.values.message import message
 from headgate.domain.what_if import (
     EVICTIONS,
@@ -308,7 +309,7 @@ class HostPods(Whole, kw_only=True, frozen=True):
 
 
 class DepartureView(Whole, kw_only=True, frozen=True):
-    """A workload on the node; `hosts` are where its pods would go, `reason` why nowhere."""
+    """A workload on the nodes; `hosts` are where its pods would go, `reason` why nowhere."""
 
     workload: str
     pods: int
@@ -328,6 +329,33 @@ class DrainPreview(Whole, kw_only=True, frozen=True):
     workloads: list[DepartureView]
 
 
+class ExecutorDrainPreview(Whole, kw_only=True, frozen=True):
+    """Every workload with pods on nodes of an executor, and its placement without all of these."""
+
+    position: Position
+    at: Timestamp
+    executor: str
+    nodes: list[str]
+    workloads: list[DepartureView]
+
+
+async def executor_drain_preview(
+    services: ApplicationServices, name: str, scope: NamespaceScope
+) -> ExecutorDrainPreview:
+    """The preview for the nodes of an executor; raises `NotFound` without it."""
+    reader, at = services.reader, services.clock.now()
+    nodes = known_nodes(reader.cluster_state.config, name)
+    fork, position = reader.cluster_state.fork(), reader.cluster_state.position
+    moves = await services.history.executor.do(lambda: preview_joint_drain(fork, nodes, at))
+    return ExecutorDrainPreview(
+        position=position,
+        at=timestamp(at),
+        executor=name,
+        nodes=nodes,
+        workloads=[_departure(found, scope) for found in moves],
+    )
+
+
 def drain_preview(services: ApplicationServices, node: str, scope: NamespaceScope) -> DrainPreview:
     """The preview for a node; raises `NotFound`. Other teams' names are withheld."""
     cluster_state = services.reader.cluster_state
@@ -337,18 +365,18 @@ def drain_preview(services: ApplicationServices, node: str, scope: NamespaceScop
         position=cluster_state.position,
         at=timestamp(services.clock.now()),
         node=node,
-        workloads=[
-            DepartureView(
-                workload=found.workload
-                if allows(scope, workload_stream(found.workload))
-                else FOREIGN_WORKLOAD,
-                pods=found.pods,
-                outcome=found.outcome,
-                hosts=[HostPods(host=host, pods=pods) for host, pods in found.hosts],
-                reason=message_text(found.reason, scope) if found.reason else "",
-                code=found.reason.code if found.reason else "",
-                arguments=arguments_view(found.reason, scope) if found.reason else {},
-            )
-            for found in preview_drain(cluster_state, node)
-        ],
+        workloads=[_departure(found, scope) for found in preview_drain(cluster_state, node)],
+    )
+
+
+def _departure(found: PodMove, scope: NamespaceScope) -> DepartureView:
+    is_visible = allows(scope, workload_stream(found.workload))
+    return DepartureView(
+        workload=found.workload if is_visible else FOREIGN_WORKLOAD,
+        pods=found.pods,
+        outcome=found.outcome,
+        hosts=[HostPods(host=host, pods=pods) for host, pods in found.hosts],
+        reason=message_text(found.reason, scope) if found.reason else "",
+        code=found.reason.code if found.reason else "",
+        arguments=arguments_view(found.reason, scope) if found.reason else {},
     )

@@ -160,10 +160,16 @@ def by_importance(resources: Iterable[str]) -> list[str]:
 def even_instants(services: ApplicationServices, period: SampledPeriod) -> list[Instant]:
     """The instants of a stretch that are multiples of a distance people read easily."""
     since, until = bounds_of(services, period)
+    step = readable_step(services, period)
+    return list(range(since - since % step + step, until, step))[-period.points :]
+
+
+def readable_step(services: ApplicationServices, period: SampledPeriod) -> int:
+    """The distance of the instants of a stretch, in microseconds, that people read easily."""
+    since, until = bounds_of(services, period)
     least = (until - since) // MICROSECONDS_PER_SECOND // period.points
     seconds = next((one for one in SECONDS_BETWEEN if one >= least), SECONDS_BETWEEN[-1])
-    step = seconds * MICROSECONDS_PER_SECOND
-    return list(range(since - since % step + step, until, step))[-period.points :]
+    return seconds * MICROSECONDS_PER_SECOND
 
 
 def _looks(services: ApplicationServices, moments: Sequence[ResolvedPoint]) -> Iterator[None]:

@@ -9,7 +9,7 @@ from headgate.domain.kinds.executor import ExecutorSpec
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.rejection import IllegalNow
+from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.workloads.specs import NodeLossPolicy
 
 ConfiguredExecutor = Configured[ExecutorSpec]
@@ -80,6 +80,13 @@ def is_connected(executor: ConfiguredExecutor) -> bool:
 def nodes_of_executor(config: ObjectSet, name: str) -> Iterator[str]:
     """The nodes that an executor has registered, by name."""
     return (key for key, node in sorted(config.nodes.items()) if node.spec.executor == name)
+
+
+def known_nodes(config: ObjectSet, name: str) -> list[str]:
+    """The nodes that an executor has registered, by name; raises `NotFound` without it."""
+    if name not in config.executors:
+        raise NotFound("ObjectNotFound", kind="Executor", name=name)
+    return list(nodes_of_executor(config, name))
 
 
 def abandoned_nodes(config: ObjectSet, of_workload: NodeLossPolicy | None) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Hosts for workloads that have a quota reservation: others for failed hosts, or the first ones.
 
-The preview of a drain tells what second passes would do to the workloads of a node.
+The preview of a drain tells what second passes would do to the workloads of its nodes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.nodes.state import NodeDrainStarted
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import DomainEvent, workload_stream
+from headgate.domain.recorded_event import DomainEvent, stream_of, workload_stream
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.explanation import described_shortfall
 from headgate.domain.scheduling.partition.charges import Charge
@@ -25,6 +26,7 @@ from headgate.domain.scheduling.placement.place import PlacementFailure, place_p
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
 from headgate.domain.scheduling.results import PlacementShortfall
+from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, error_message, message
 from headgate.domain.workloads.admission import (
     Admission,
@@ -244,7 +246,7 @@ _Change = Callable[[int, Charge], None]
 
 @dataclass(frozen=True, slots=True)
 class PodMove:
-    """A workload with pods on the drained node, and the hosts that its pods would move to.
+    """A workload with pods on the drained nodes, and the hosts that its pods would move to.
 
     `reason` tells why there is none.
     """
@@ -258,22 +260,35 @@ class PodMove:
 
 def preview_drain(cluster_state: ClusterState, node: str) -> tuple[PodMove, ...]:
     """The moves of all workloads on a node, in the order of their second passes."""
-    known = cluster_state.config.nodes[node]
-    host = host_name(known)
-    found: list[PodMove] = []
+    return tuple(_moves(cluster_state, (node,)))
+
+
+def preview_joint_drain(
+    cluster_state: ClusterState, nodes: Collection[str], at: Instant
+) -> tuple[PodMove, ...]:
+    """The moves of all workloads on nodes that are drained together: none goes to one of these."""
+    with cluster_state.overlay():
+        for node in nodes:
+            cluster_state.assume(stream_of("node", node), NodeDrainStarted(), at)
+        return tuple(_moves(cluster_state, nodes))
+
+
+def _moves(cluster_state: ClusterState, nodes: Collection[str]) -> Iterator[PodMove]:
     for key in cluster_state.partition_keys():
         partition = cluster_state.partition(key)
-        if node in partition.hosts.node_names():
-            found.extend(_moves_from(partition, host))
-    return tuple(found)
+        known = set(partition.hosts.node_names())
+        hosts = [host_name(cluster_state.config.nodes[node]) for node in nodes if node in known]
+        if hosts:
+            yield from _moves_from(partition, frozenset(hosts))
 
 
-def _moves_from(partition: Partition, host: str) -> list[PodMove]:
+def _moves_from(partition: Partition, hosts: frozenset[str]) -> list[PodMove]:
+    found = {each.key: each for host in hosts for each in partition.watch.workloads_on(host)}
     undo: list[tuple[_Change, Charge]] = []
     try:
         return [
-            _move_of(partition, workload, host, undo)
-            for workload in by_priority_and_age(partition.watch.workloads_on(host))
+            _move_of(partition, workload, hosts, undo)
+            for workload in by_priority_and_age(found.values())
         ]
     finally:
         for change, charge in reversed(undo):
@@ -282,12 +297,16 @@ def _moves_from(partition: Partition, host: str) -> list[PodMove]:
 
 
 def _move_of(
-    partition: Partition, workload: Workload, host: str, undo: list[tuple[_Change, Charge]]
+    partition: Partition,
+    workload: Workload,
+    hosts: frozenset[str],
+    undo: list[tuple[_Change, Charge]],
 ) -> PodMove:
-    lost = {**workload.unhealthy_nodes, host: DRAINED}
-    leaving = replace(workload, unhealthy_nodes=lost)
     assert workload.admission is not None, "a workload with pods on a host has an admission"
     before = _places(_needed(workload, workload.admission))
+    drained = {host: DRAINED for host in before if host in hosts}
+    leaving = replace(workload, unhealthy_nodes={**workload.unhealthy_nodes, **drained})
+    pods = sum(before[host] for host in drained)
     found: Admission | PlacementShortfall = NO_REPLACEMENT
     if partition.config.configuration.topology.replace_failed_nodes:
         found = find_hosts(partition, leaving)
@@ -295,7 +314,7 @@ def _move_of(
         outcome: DrainOutcome = (
             "Evicted" if evicts_when_unplaceable(partition.config, leaving) else "Waits"
         )
-        return PodMove(workload.key, before[host], outcome, reason=found.reason)
+        return PodMove(workload.key, pods, outcome, reason=found.reason)
     _move(partition, workload, found, undo)
     after = _places(_needed(workload, found))
     gained = tuple(
@@ -303,7 +322,7 @@ def _move_of(
         for name, pods in after.items()
         if pods > before.get(name, 0)
     )
-    return PodMove(workload.key, before[host], "Moves", gained)
+    return PodMove(workload.key, pods, "Moves", gained)
 
 
 def _move(

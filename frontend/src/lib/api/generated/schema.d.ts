@@ -603,6 +603,166 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/executors/{name}/cordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let all nodes of an executor take no new pods
+         * @description What runs there runs on. A node that registers later takes pods.
+         */
+        post: operations["cordonExecutor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let all nodes of an executor take no new pods, and find other places for theirs
+         * @description Workloads without another placement are evicted; `drain-preview` lists them.
+         */
+        post: operations["drainExecutor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/drain-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview the drain of an executor: its workloads, and the effect on each
+         * @description Nothing is changed; other teams' workloads are not named for submitters.
+         */
+        get: operations["previewExecutorDrain"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/uncordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let all nodes of an executor take pods again
+         * @description The end of their cordons and drains.
+         */
+        post: operations["uncordonExecutor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/topologies/{name}/fits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The largest gang of one kind of pod that fits now, by level
+         * @description `largest` lie together in `domain`, `together` anywhere: the rest is fragmented.
+         */
+        get: operations["readTopologyFits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/topologies/{name}/fragmentation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What would have fitted at instants of the past, and how fragmented each level was
+         * @description As `/fits` would have answered then; at equal distances, the ends of the stretch too.
+         */
+        get: operations["readFragmentation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/topologies/{name}/near-fits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the domains that nearly fit a workload, and the workloads in them
+         * @description For a workload that waits; other teams' workloads are not named for submitters.
+         */
+        get: operations["readNearFits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/topologies/{name}/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show every topology domain with its capacity and workloads
+         * @description Other teams' workloads are counted, not named, for submitters.
+         */
+        get: operations["readTopologyMap"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clusterqueues": {
         parameters: {
             query?: never;
@@ -2390,86 +2550,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/topologies/{name}/fits": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The largest gang of one kind of pod that fits now, by level
-         * @description `largest` lie together in `domain`, `together` anywhere: the rest is fragmented.
-         */
-        get: operations["readTopologyFits"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/topologies/{name}/fragmentation": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * What would have fitted at instants of the past, and how fragmented each level was
-         * @description As `/fits` would have answered then; at equal distances, the ends of the stretch too.
-         */
-        get: operations["readFragmentation"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/topologies/{name}/near-fits": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Show the domains that nearly fit a workload, and the workloads in them
-         * @description For a workload that waits; other teams' workloads are not named for submitters.
-         */
-        get: operations["readNearFits"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/topologies/{name}/map": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Show every topology domain with its capacity and workloads
-         * @description Other teams' workloads are counted, not named, for submitters.
-         */
-        get: operations["readTopologyMap"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/preemptions/{round_id}/chain": {
         parameters: {
             query?: never;
@@ -2694,6 +2774,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/references": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What uses a configured object: other objects, and workloads with quota
+         * @description Counts are of everything; what one may not see is counted and not named.
+         */
+        get: operations["listReferences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/erasures": {
         parameters: {
             query?: never;
@@ -2766,6 +2866,26 @@ export interface paths {
          * @description Nothing is written; the same input gives the same bytes.
          */
         get: operations["replayCycle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cycles/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sums and durations of plans over time
+         * @description Of all partitions without one; durations are in microseconds.
+         */
+        get: operations["readCycleSummary"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4230,6 +4350,67 @@ export interface components {
             digestReplayed: string;
             firstDifference: string;
         };
+        /** CycleSummary */
+        CycleSummary: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            since: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            until: string;
+            stepSeconds: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            dataSince: string | null;
+            total: components["schemas"]["CycleSumsView"];
+            points: components["schemas"]["CycleSumsPoint"][];
+        };
+        /** CycleSumsPoint */
+        CycleSumsPoint: {
+            plans: number;
+            conflicts: number;
+            cycles: number;
+            heads: number;
+            decisions: number;
+            longestMicroseconds: number;
+            p50Microseconds: number;
+            p95Microseconds: number;
+            planningP50Microseconds: number;
+            planningP95Microseconds: number;
+            commitP50Microseconds: number;
+            commitP95Microseconds: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+        };
+        /** CycleSumsView */
+        CycleSumsView: {
+            plans: number;
+            conflicts: number;
+            cycles: number;
+            heads: number;
+            decisions: number;
+            longestMicroseconds: number;
+            p50Microseconds: number;
+            p95Microseconds: number;
+            planningP50Microseconds: number;
+            planningP95Microseconds: number;
+            commitP50Microseconds: number;
+            commitP95Microseconds: number;
+        };
         /** CycleView */
         CycleView: {
             id: string;
@@ -4662,6 +4843,22 @@ export interface components {
             capabilities?: string[];
             /** @default  */
             bootId?: string;
+        };
+        /** ExecutorDrainPreview */
+        ExecutorDrainPreview: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            executor: string;
+            nodes: string[];
+            workloads: components["schemas"]["DepartureView"][];
         };
         /** ExecutorItem */
         ExecutorItem: {
@@ -5582,6 +5779,16 @@ export interface components {
             devices?: components["schemas"]["NodeDevice"][];
             /** @description `Ready` and conditions of the host, as its executor reports them. */
             conditions?: components["schemas"]["Condition"][];
+        };
+        /** NodesChanged */
+        NodesChanged: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            executor: string;
+            nodes: string[];
         };
         /** NominatedPlacement */
         NominatedPlacement: {
@@ -6530,6 +6737,25 @@ export interface components {
             pods: {
                 [key: string]: number;
             };
+        };
+        /** References */
+        References: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            objects: components["schemas"]["Referrer"][];
+            objectCount: number;
+            workloads: string[];
+            workloadCount: number;
+        };
+        /** Referrer */
+        Referrer: {
+            kind: string;
+            /** @default  */
+            namespace?: string;
+            name: string;
         };
         /** RefusedView */
         RefusedView: {
@@ -10068,6 +10294,363 @@ export interface operations {
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    cordonExecutor: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Action"];
+            };
+        };
+        responses: {
+            /** @description The nodes of an executor that were cordoned, drained or uncordoned. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodesChanged"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    drainExecutor: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Action"];
+            };
+        };
+        responses: {
+            /** @description The nodes of an executor that were cordoned, drained or uncordoned. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodesChanged"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    previewExecutorDrain: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every workload with pods on nodes of an executor, and its placement without all of these. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutorDrainPreview"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    uncordonExecutor: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Action"];
+            };
+        };
+        responses: {
+            /** @description The nodes of an executor that were cordoned, drained or uncordoned. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodesChanged"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readTopologyFits: {
+        parameters: {
+            query: {
+                /** @description What one pod asks for, such as `cpu=4,memory=8Gi,nvidia.com/gpu=1` */
+                pod: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The topology's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The largest gang of pods with these requests, for every flavor and level. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TopologyFits"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readFragmentation: {
+        parameters: {
+            query: {
+                /** @description What one pod asks for, such as `cpu=4,memory=8Gi,nvidia.com/gpu=1` */
+                pod: string;
+                /** @description RFC 3339; a day before `until` without */
+                since?: string | null;
+                /** @description RFC 3339; now without */
+                until?: string | null;
+                /** @description At how many instants to look */
+                points?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The topology's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The largest gangs and the fragmentation at instants of equal distance, oldest first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FragmentationHistory"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readNearFits: {
+        parameters: {
+            query: {
+                /** @description The workload, as `namespace/name` */
+                workload: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The topology's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domains that come nearest to taking a workload, nearest first for each pod set. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NearFitsView"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readTopologyMap: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The topology's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All domains of a topology. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TopologyMap"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
@@ -17735,186 +18318,6 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
-    readTopologyFits: {
-        parameters: {
-            query: {
-                /** @description What one pod asks for, such as `cpu=4,memory=8Gi,nvidia.com/gpu=1` */
-                pod: string;
-                /** @description Wait until this position has been seen, at most five seconds */
-                minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
-            };
-            header?: never;
-            path: {
-                /** @description The topology's name */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The largest gang of pods with these requests, for every flavor and level. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TopologyFits"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    readFragmentation: {
-        parameters: {
-            query: {
-                /** @description What one pod asks for, such as `cpu=4,memory=8Gi,nvidia.com/gpu=1` */
-                pod: string;
-                /** @description RFC 3339; a day before `until` without */
-                since?: string | null;
-                /** @description RFC 3339; now without */
-                until?: string | null;
-                /** @description At how many instants to look */
-                points?: number;
-                /** @description Wait until this position has been seen, at most five seconds */
-                minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
-            };
-            header?: never;
-            path: {
-                /** @description The topology's name */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The largest gangs and the fragmentation at instants of equal distance, oldest first. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FragmentationHistory"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    readNearFits: {
-        parameters: {
-            query: {
-                /** @description The workload, as `namespace/name` */
-                workload: string;
-                /** @description Wait until this position has been seen, at most five seconds */
-                minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
-            };
-            header?: never;
-            path: {
-                /** @description The topology's name */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The domains that come nearest to taking a workload, nearest first for each pod set. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NearFitsView"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    readTopologyMap: {
-        parameters: {
-            query?: {
-                /** @description Wait until this position has been seen, at most five seconds */
-                minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
-            };
-            header?: never;
-            path: {
-                /** @description The topology's name */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description All domains of a topology. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TopologyMap"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
     readPreemptionChain: {
         parameters: {
             query?: {
@@ -18466,6 +18869,47 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    listReferences: {
+        parameters: {
+            query: {
+                /** @description The object: `clusterqueue/gpu` */
+                stream: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What uses an object: the first of each, and how many there are in all. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["References"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     eraseContent: {
         parameters: {
             query?: never;
@@ -18514,6 +18958,10 @@ export interface operations {
                 before?: string | null;
                 /** @description Most items of the answer. */
                 limit?: number;
+                /** @description RFC 3339; the first instant */
+                since?: string | null;
+                /** @description RFC 3339; the instant after the last */
+                until?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -18617,6 +19065,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CycleRerun"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readCycleSummary: {
+        parameters: {
+            query?: {
+                /** @description Partition of the scheduler. */
+                partition?: string;
+                /** @description RFC 3339; a day before `until` without */
+                since?: string | null;
+                /** @description RFC 3339; now without */
+                until?: string | null;
+                /** @description At how many instants to look */
+                points?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sums of records over time, oldest first; instants without records are left out. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CycleSummary"];
                 };
             };
             400: components["responses"]["Problem400"];
