@@ -1,7 +1,9 @@
-"""`headgate node`: what a drain would do, and the drain itself."""
+"""`headgate drain` of nodes and executors: what it would do, the drain itself, and its end."""
 
 import pytest
 
+from headgate.client.executors import ExecutorClient
+from headgate.client.transport import Connection
 from tests.cli.invocation import Invoker
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: old-fan}\nstatus: {allocatable: {cpu: 2}}\n"
@@ -75,3 +77,34 @@ def test_a_drain_holds_until_the_node_is_uncordoned(headgate: Invoker) -> None:
     headgate("node", "uncordon", "old-fan")
 
     assert "draining" not in headgate.json("get", "node", "old-fan").get("spec", {})
+
+
+EXECUTOR = """
+apiVersion: headgate.dev/v1
+kind: Executor
+metadata: {name: rack}
+spec: {nodeSelector: {pool: rack}}
+"""
+
+
+def test_an_executor_is_drained_with_all_its_nodes_after_a_preview(
+    headgate: Invoker, connection: Connection
+) -> None:
+    headgate("apply", "-f", "-", given=EXECUTOR)
+    with ExecutorClient(connection, "rack") as executor:
+        executor.claim(version="1", capabilities=(), boot_id="")
+        labels = {"pool": "rack"}
+        names = ("rack-1", "rack-2")
+        executor.register_nodes(
+            [{"name": name, "capacity": {"cpu": 1}, "labels": labels} for name in names]
+        )
+
+    preview = headgate("drain", "executor/rack", "--dry-run").stdout
+    assert "executor/rack would be draining (dry run)" in preview
+    assert headgate.json("node", "drain", "executor/rack", "--dry-run")["nodes"] == list(names)
+    assert "draining" not in headgate.json("get", "node", "rack-1").get("spec", {})
+    assert "executor/rack draining" in headgate("drain", "executor/rack", "--reason", "x").stdout
+    for name in names:
+        assert headgate.json("get", "node", name)["spec"]["draining"] is True
+    assert "executor/rack uncordoned" in headgate("uncordon", "executor/rack").stdout
+    assert "draining" not in headgate.json("get", "node", "rack-2").get("spec", {})

@@ -115,6 +115,12 @@ def test_a_cycle_is_listed_opened_and_run_again(headgate: Invoker) -> None:
     assert f"Input position: {cycle['inputPosition']}." in headgate("cycles", cycle["id"]).stdout
     assert "Replay identical" in headgate("cycles", cycle["id"], "--replay").stdout
     headgate("cycles", "none", code=3)
+    total = headgate.json("cycles", "--summary", "--since", "1h")["total"]
+    assert total["plans"] == len(headgate.json("cycles", "--limit", "1000")["items"])
+    told = headgate("cycles", "--summary").stdout
+    assert f"{total['cycles']} in " in told
+    assert "Duration:" in told
+    headgate("cycles", "--since", "1h", code=2)
 
 
 def test_the_history_of_an_object_is_reported(headgate: Invoker) -> None:

@@ -21,8 +21,8 @@ from headgate.cli.options import Flags, complete_contexts, option
 SECTIONS = {
     "Workloads": ("submit", "run", "logs", "pods", "exec", "why", "timeline", "wait", "simulate",
                   "cancel", "hold", "release"),
-    "Resources": ("apply", "diff", "lint", "import", "export", "get", "list", "describe", "explain",
-                  "delete", "history", "revert"),
+    "Resources": ("apply", "diff", "lint", "import", "export", "get", "list", "view", "describe",
+                  "explain", "delete", "history", "revert"),
     "Observe": ("alerts", "attention", "watch", "events", "preemptions", "evictions", "cycles"),
     "Usage and capacity": ("tree", "top", "usage", "topology"),
     "Operate": ("acknowledge", "reopen", "stuck", "requeue", "activate", "deactivate", "bulk",
@@ -51,7 +51,7 @@ COMMANDS = {
     "delete": "commands.apply:delete",
     "submit": "commands.submit:submit",
     "run": "commands.pods:run",
-    "pods": "commands.get:pods",
+    "pods": "commands.describe:pods",
     "logs": "commands.pods:logs",
     "exec": "commands.sessions:exec_",
     "get": "commands.get:get",
@@ -123,6 +123,14 @@ GROUPS = {
             "secret": "commands.stuck:webhook_secret",
             "test": "commands.stuck:send_test",
             "deliveries": "commands.stuck:webhook_deliveries",
+        },
+    ),
+    "view": (
+        "Save views of the list of workloads",
+        {
+            "list": "commands.tokens:list_views",
+            "save": "commands.tokens:save_view",
+            "delete": "commands.tokens:delete_view",
         },
     ),
     "snapshot": (

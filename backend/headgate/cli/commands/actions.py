@@ -39,6 +39,7 @@ from headgate.client.transport import ServerProblem
 CLUSTER_QUEUE = configured_kinds()["ClusterQueue"]
 LOCAL_QUEUE = configured_kinds()["LocalQueue"]
 NODE = configured_kinds()["Node"]
+EXECUTOR = configured_kinds()["Executor"]
 
 Object = dict[str, Any]
 Target = tuple[str, str]
@@ -58,12 +59,15 @@ QueueName = Annotated[
 DrainName = Annotated[
     str,
     argument(
-        "QUEUE|NODE",
-        "cq/NAME, lq/[NAMESPACE/]NAME or node/NAME",
+        "QUEUE|NODE|EXECUTOR",
+        "cq/NAME, lq/[NAMESPACE/]NAME, node/NAME or executor/NAME",
         autocompletion=complete_cluster_queues,
     ),
 ]
-NodeNames = Annotated[list[str], argument("NODE", "Nodes", autocompletion=complete_nodes)]
+NodeNames = Annotated[
+    list[str],
+    argument("NODE", "Nodes, or executor/NAME for all of its nodes", autocompletion=complete_nodes),
+]
 NodeName = Annotated[str, argument("NODE", "Node", autocompletion=complete_nodes)]
 
 
@@ -193,10 +197,10 @@ def drain(
     expires_in: ExpiresIn = "",
     dry_run: DryRun = False,
 ) -> None:
-    """Drain a queue (evict its workloads) or a node."""
-    kind, slash, node = name.partition("/")
-    if slash and kind.lower() in NODE.words:
-        drain_node(ctx, node=node, reason=reason, dry_run=dry_run)
+    """Drain a queue (evict its workloads), a node, or all nodes of an executor."""
+    kind, slash, _ = name.partition("/")
+    if slash and kind.lower() in (*NODE.words, *EXECUTOR.words):
+        drain_node(ctx, node=name, reason=reason, dry_run=dry_run)
         return
     target = queue_target(name, namespace)
     if dry_run:
@@ -244,9 +248,9 @@ def drain_node(
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
-    """Cordon a node and move its pods to other nodes.
+    """Cordon a node, or all of executor/NAME, and move its pods to other nodes.
 
-    --dry-run shows each workload on the node: moved, waiting for capacity elsewhere, or evicted.
+    --dry-run shows each workload on it: moved, waiting for capacity elsewhere, or evicted.
     """
     reference, path = _node_target(node)
     if not dry_run:
@@ -261,7 +265,7 @@ def drain_node(
 
 
 def drain_rows(preview: Object) -> list[list[str]]:
-    """Returns the workloads on a node with the effect of a drain on each."""
+    """Returns the workloads of a preview with the effect of the drain on each."""
     return [
         [
             found["workload"],
@@ -326,7 +330,9 @@ def _show_evicted(ctx: typer.Context, reference: str, path: str) -> None:
 
 
 def _node_target(word: str) -> Target:
-    """Returns the target of `NAME` or `node/NAME`, as `get -o name` writes it."""
+    """Returns the target of `NAME`, `node/NAME` or `executor/NAME`, as `get -o name` writes it."""
     kind, slash, rest = word.partition("/")
+    if slash and kind.lower() in EXECUTOR.words:
+        return f"executor/{rest}", EXECUTOR.path("", rest)
     name = rest if slash and kind.lower() in NODE.words else word
     return f"node/{name}", NODE.path("", name)

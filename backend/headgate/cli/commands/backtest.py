@@ -7,8 +7,8 @@ import typer
 
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import Files, Limit, Output, argument, client_of, documents_of, option
-from headgate.cli.output import Format, columns, say, show, show_value
-from headgate.cli.units import age_of, counted
+from headgate.cli.output import Format, columns, fields, say, show, show_value
+from headgate.cli.units import age_of, counted, timestamp_before
 from headgate.client.client import HeadgateClient
 
 Object = dict[str, Any]
@@ -156,6 +156,10 @@ def _table(items: list[Object]) -> str:
 CycleId = Annotated[str, argument("CYCLE", "Cycle ID (default: list all)")]
 ReplayCycle = Annotated[bool, typer.Option("--replay", help="Replay and compare events")]
 PartitionName = Annotated[str, option("NAME", "Filter by partition")]
+SummaryOnly = Annotated[
+    bool, typer.Option("--summary", help="Sums and durations in place of single cycles")
+]
+Since = Annotated[str, option("DURATION", "Range of the summary, e.g. 6h (default: 24h)")]
 
 
 def cycles(
@@ -165,10 +169,25 @@ def cycles(
     replay: ReplayCycle = False,
     partition: PartitionName = "",
     limit: Limit = 20,
+    summary: SummaryOnly = False,
+    since: Since = "",
     output: Output = Format.TABLE,
 ) -> None:
-    """List scheduling cycles."""
+    """List scheduling cycles, or sum them up."""
+    if (since and not summary) or (summary and (cycle or replay)):
+        raise CommandFailed(
+            "--since goes with --summary, which takes no cycle", code=ExitCode.USAGE
+        )
     with client_of(ctx) as client:
+        if summary:
+            query = {
+                "partition": partition,
+                **({"since": timestamp_before(since)} if since else {}),
+            }
+            found = client.read("/v1/cycles/summary", query)
+            if not show_value(found, output):
+                show(fields(_summary_fields(found)))
+            return
         if not cycle:
             found = client.read("/v1/cycles", {"limit": str(limit), "partition": partition})
             if not show_value(found, output):
@@ -180,6 +199,26 @@ def cycles(
         found = client.read(f"/v1/cycles/{cycle}")
     if not show_value(found, output):
         _show_cycle(found)
+
+
+def _summary_fields(found: Object) -> list[tuple[str, str]]:
+    total = found["total"]
+
+    def milliseconds(name: str) -> str:
+        return f"{total[f'{name}Microseconds'] / 1000:.1f} ms"
+
+    durations = ("p50", "p95", "planningP50", "planningP95", "commitP50", "commitP95")
+    p50, p95, plan_p50, plan_p95, commit_p50, commit_p95 = map(milliseconds, durations)
+    return [
+        ("Range", f"{found['since']} to {found['until']}"),
+        ("Cycles", f"{total['cycles']} in {counted(total['plans'], 'plan')}"),
+        ("Conflicts", str(total["conflicts"])),
+        ("Evaluated", counted(total["heads"], "workload")),
+        ("Decisions", str(total["decisions"])),
+        ("Duration", f"p50 {p50}, p95 {p95}, longest {milliseconds('longest')}"),
+        ("Planning", f"p50 {plan_p50}, p95 {plan_p95}"),
+        ("Commit", f"p50 {commit_p50}, p95 {commit_p95}"),
+    ]
 
 
 def _cycle_table(items: list[Object]) -> str:

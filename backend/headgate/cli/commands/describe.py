@@ -1,15 +1,31 @@
-"""`describe`: the details of an object, with its latest events."""
+"""`describe` and `pods`: an object with its latest events, and the pods of a workload."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from headgate.cli.commands.actions import DRAIN_HEADERS, drain_rows
 from headgate.cli.commands.watch import TIMELINE_HEADERS, earlier_entries, latest, rows_of
 from headgate.cli.commands.why import WITHOUT_HISTORY, blocker_table
-from headgate.cli.kinds import WORKLOAD, Kind, configured_kinds, placed, references
-from headgate.cli.options import DEFAULT_NAMESPACE, Names, Namespace, client_of
-from headgate.cli.output import as_yaml, columns, fields, show, tinted
+from headgate.cli.kinds import (
+    WORKLOAD,
+    Kind,
+    configured_kinds,
+    placed,
+    references,
+    workload_key,
+)
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    Names,
+    Namespace,
+    NoHeaders,
+    Output,
+    WorkloadName,
+    client_of,
+    option,
+)
+from headgate.cli.output import Format, as_yaml, columns, fields, show, show_answer, tinted
 from headgate.cli.units import age_of
 from headgate.client.client import HeadgateClient
 
@@ -147,4 +163,52 @@ def _identity(found: Object) -> list[tuple[str, str]]:
         ("Age", age_of(metadata.get("creationTimestamp"))),
         ("Generation", str(metadata.get("generation", 1))),
         *([("Terminating", "yes")] if metadata.get("deletionTimestamp") else []),
+    ]
+
+
+POD_HEADERS = ("pod", "rank", "run", "state", "node", "exit", "reason", "age")
+
+
+def pods(
+    ctx: typer.Context,
+    *,
+    workload: WorkloadName,
+    attempt: Annotated[int, option("NUMBER", "Attempt (default: the newest)", min=0)] = 0,
+    all_runs: Annotated[bool, typer.Option("--all-runs", help="Earlier runs too")] = False,
+    state: Annotated[
+        str, option("STATES", "Only in these states (comma-separated), e.g. Failed,Lost")
+    ] = "",
+    pod_set: Annotated[str, option("NAME", "Only of this pod set")] = "",
+    node: Annotated[str, option("NODE", "Only on this node")] = "",
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    output: Output = Format.TABLE,
+    no_headers: NoHeaders = False,
+) -> None:
+    """List the pods of a workload with their states and exit codes."""
+    place, name = workload_key(workload, namespace)
+    query = {
+        "attempt": str(attempt or ""),
+        "runs": "all" if all_runs else "",
+        "state": state,
+        "podSet": pod_set,
+        "node": node,
+    }
+    with client_of(ctx) as client:
+        items = list(client.pods(place, name, query))
+    rows = [_pod_row(pod) for pod in items]
+    show_answer({"items": items}, POD_HEADERS, rows, output, no_headers=no_headers)
+
+
+def _pod_row(pod: Object) -> list[str]:
+    code = pod.get("exitCode")
+    ended = f"signal {pod['signal']}" if pod.get("signal") else ("-" if code is None else str(code))
+    return [
+        f"{pod['podSet']}-{pod['index']}",
+        "-" if pod["rank"] is None else str(pod["rank"]),
+        str(pod["run"]),
+        str(pod["state"]),
+        pod.get("node") or "-",
+        ended,
+        pod.get("reason") or "-",
+        age_of(pod.get("startedAt")) if pod.get("startedAt") else "-",
     ]

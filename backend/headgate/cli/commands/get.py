@@ -1,6 +1,8 @@
-"""`get` and `list`: objects as tables and manifests, and their changes."""
+"""`get` and `list`: objects as tables and manifests, their changes, and workloads as in views."""
 
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
+from urllib.parse import parse_qs
 
 import msgspec
 import typer
@@ -17,7 +19,7 @@ from headgate.cli.cells import (
 )
 from headgate.cli.commands.why import WITHOUT_HISTORY
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.kinds import WORKLOAD, Kind, kind_of, placed, references, workload_key
+from headgate.cli.kinds import WORKLOAD, Kind, kind_of, placed, references
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     AllNamespaces,
@@ -26,17 +28,15 @@ from headgate.cli.options import (
     Names,
     Namespace,
     NoHeaders,
-    Output,
     OwnerFilter,
     Selector,
-    WorkloadName,
     client_of,
     complete_local_queues,
     option,
     owner_filter,
 )
-from headgate.cli.output import Format, say, show, show_answer, show_rows, show_value
-from headgate.cli.units import age_of
+from headgate.cli.output import Format, say, show, show_rows, show_value
+from headgate.cli.units import age, age_of, amount
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Event
 from headgate.client.transport import ServerProblem
@@ -64,6 +64,9 @@ TemplateOutput = Annotated[
     ),
 ]
 TEMPLATES = ("jsonpath", "custom-columns")
+ViewOption = Annotated[
+    str, option("NAME", "Workloads as in a saved view, or OWNER/NAME of a shared one", "--view")
+]
 Watching = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes")]
 
 
@@ -83,6 +86,7 @@ def get(
     no_headers: NoHeaders = False,
     sort_by: SortBy = "",
     active: Active = "",
+    view: ViewOption = "",
     watch: Watching = False,
 ) -> None:
     """List resources, or show one as a manifest.
@@ -91,6 +95,12 @@ def get(
     Example: `headgate get workload/train-7 -o yaml`
     """
     written = shape_of(output, with_headers=not no_headers)
+    if view:
+        others = (selector, phase, queue, cluster_queue, owner, mine, sort_by, active, watch)
+        _require_view_alone(names, others)
+        with client_of(ctx) as client:
+            _show_view(client, _named_view(client, view), written)
+        return
     with client_of(ctx) as client:
         if len(names) == 1 and "/" not in names[0]:
             kind = kind_of(names[0])
@@ -267,54 +277,6 @@ def _watch(client: HeadgateClient, kind: Kind, streams: str, after: int, shape: 
         _show(listed, without_headers, single=shape.form in {Format.JSON, Format.YAML})
 
 
-POD_HEADERS = ("pod", "rank", "run", "state", "node", "exit", "reason", "age")
-
-
-def pods(
-    ctx: typer.Context,
-    *,
-    workload: WorkloadName,
-    attempt: Annotated[int, option("NUMBER", "Attempt (default: the newest)", min=0)] = 0,
-    all_runs: Annotated[bool, typer.Option("--all-runs", help="Earlier runs too")] = False,
-    state: Annotated[
-        str, option("STATES", "Only in these states (comma-separated), e.g. Failed,Lost")
-    ] = "",
-    pod_set: Annotated[str, option("NAME", "Only of this pod set")] = "",
-    node: Annotated[str, option("NODE", "Only on this node")] = "",
-    namespace: Namespace = DEFAULT_NAMESPACE,
-    output: Output = Format.TABLE,
-    no_headers: NoHeaders = False,
-) -> None:
-    """List the pods of a workload with their states and exit codes."""
-    place, name = workload_key(workload, namespace)
-    query = {
-        "attempt": str(attempt or ""),
-        "runs": "all" if all_runs else "",
-        "state": state,
-        "podSet": pod_set,
-        "node": node,
-    }
-    with client_of(ctx) as client:
-        items = list(client.pods(place, name, query))
-    rows = [_pod_row(pod) for pod in items]
-    show_answer({"items": items}, POD_HEADERS, rows, output, no_headers=no_headers)
-
-
-def _pod_row(pod: Object) -> list[str]:
-    code = pod.get("exitCode")
-    ended = f"signal {pod['signal']}" if pod.get("signal") else ("-" if code is None else str(code))
-    return [
-        f"{pod['podSet']}-{pod['index']}",
-        "-" if pod["rank"] is None else str(pod["rank"]),
-        str(pod["run"]),
-        str(pod["state"]),
-        pod.get("node") or "-",
-        ended,
-        pod.get("reason") or "-",
-        age_of(pod.get("startedAt")) if pod.get("startedAt") else "-",
-    ]
-
-
 def custom_columns(items: list[Object], spec: str) -> tuple[list[str], list[list[str]]]:
     """Returns headers and rows of `NAME:.metadata.name,PHASE:.status.phase`."""
     columns = [column.partition(":") for column in spec.split(",")]
@@ -329,3 +291,101 @@ def custom_columns(items: list[Object], spec: str) -> tuple[list[str], list[list
         for item in items
     ]
     return [name for name, _, _ in columns], rows
+
+
+ROW_CELLS: dict[str, Callable[[Object], str]] = {
+    "phase": lambda row: str(row["status"]),
+    "name": lambda row: f"{row['namespace']}/{row['name']}",
+    "owner": lambda row: row["owner"] or NOT_THERE,
+    "queue": lambda row: row["localQueue"] or NOT_THERE,
+    "clusterQueue": lambda row: row["clusterQueue"] or NOT_THERE,
+    "gpu": lambda row: str(row["gpus"]),
+    "cpu": lambda row: amount("cpu", row["cpuMilli"]),
+    "memory": lambda row: amount("memory", row["memoryBytes"]),
+    "pods": lambda row: str(row["pods"]),
+    "priority": lambda row: str(row["priority"]),
+    "wait": lambda row: age(row["waitSeconds"]),
+    "run": lambda row: age(row["runSeconds"]) if row["runSeconds"] else NOT_THERE,
+    "submitted": lambda row: age_of(row["submittedAt"]),
+    "ended": lambda row: age_of(row["endedAt"]),
+    "requeues": lambda row: str(row["requeues"]),
+    "flavors": lambda row: ",".join(row["flavors"]) or NOT_THERE,
+    "labels": lambda row: ",".join(f"{k}={v}" for k, v in row["labels"].items()) or NOT_THERE,
+    "reason": lambda row: row["reason"] or NOT_THERE,
+}
+"""The columns of the list of workloads by the names they have in the page's address."""
+USUAL_COLUMNS = ("phase", "name", "owner", "queue", "gpu", "pods", "wait", "run", "reason")
+FIXED_COLUMNS = ("phase", "name")
+NEWEST_FIRST = "-submitted"
+GROUPS = ("queue", "clusterQueue", "owner", "phase", "namespace", "priority")
+
+
+def _require_view_alone(names: list[str], others: tuple[object, ...]) -> None:
+    """Raises `CommandFailed` where something is asked for that a view has of its own."""
+    if kind_of(names[0].partition("/")[0]).name != WORKLOAD.name:
+        raise CommandFailed("--view: only workloads have views", code=ExitCode.USAGE)
+    if any(others) or len(names) > 1 or "/" in names[0]:
+        raise CommandFailed(
+            "--view: a view has its own filter and order",
+            remedy="Use it without other filters, or save another view.",
+            code=ExitCode.USAGE,
+        )
+
+
+def _named_view(client: HeadgateClient, name: str) -> Object:
+    """One's own view of a name, or the one that others share; `OWNER/NAME` tells these apart."""
+    views: list[Object] = client.read("/v1/views")["items"]
+    owner, _, short = name.rpartition("/")
+    found = [each for each in views if each["name"] == short and owner in ("", each["owner"])]
+    own = [each for each in found if each["isMine"]]
+    if len(own or found) == 1:
+        return (own or found)[0]
+    if found:
+        owners = ", ".join(f"{each['owner']}/{short}" for each in found)
+        raise CommandFailed(f"several users share a view {short}", remedy=f"Use one of: {owners}")
+    known = ", ".join(each["name"] for each in views) or "none"
+    raise CommandFailed(
+        f"view {name} not found",
+        remedy=f"Views: {known}. Save one: headgate view save {short} --filter WORDS",
+        code=ExitCode.NOT_FOUND,
+    )
+
+
+def part_of_view(view: Object, part: str) -> str:
+    """Returns the filter, sort, group or columns of a saved view; empty where it has none."""
+    return next(iter(parse_qs(view["query"]).get(part, ())), "")
+
+
+def row_query(parts: dict[str, str]) -> dict[str, str]:
+    """Returns the query of the list of workloads for the filter and sort of a view."""
+    query = {"filter": parts["filter"], "orderBy": parts["sort"] or NEWEST_FIRST}
+    return {name: value for name, value in query.items() if value}
+
+
+def _show_view(client: HeadgateClient, view: Object, shape: Shape) -> None:
+    parts = {part: part_of_view(view, part) for part in ("filter", "sort", "group", "columns")}
+    items = list(_rows_in_groups(client, parts))
+    is_document = shape.form in {Format.JSON, Format.YAML, Format.NDJSON}
+    if shape.columns or shape.template or is_document:
+        _show({"items": items}, shape, single=False)
+        return
+    if shape.form is Format.NAME:
+        for row in items:
+            show(f"workload/{row['name']}")
+        return
+    named = parts["columns"].split(",") if parts["columns"] else USUAL_COLUMNS
+    wanted = {*named, *FIXED_COLUMNS, parts["group"]}
+    columns = [each for each in ROW_CELLS if each in wanted]
+    rows = [[ROW_CELLS[column](row) for column in columns] for row in items]
+    show_rows(columns, rows, shape.form, with_headers=shape.with_headers)
+
+
+def _rows_in_groups(client: HeadgateClient, parts: dict[str, str]) -> Iterator[Object]:
+    """The rows of a view in its order; those of one group stand together, the first group first."""
+    groups: dict[str, list[Object]] = {}
+    by, cell = parts["group"], ROW_CELLS.get(parts["group"])
+    for row in client.items("/v1/workload-rows", row_query(parts)):
+        group = cell(row) if cell else str(row[by]) if by == "namespace" else ""
+        groups.setdefault(group, []).append(row)
+    for rows in groups.values():
+        yield from rows

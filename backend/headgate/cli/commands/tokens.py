@@ -1,14 +1,17 @@
-"""`token`, `serviceaccount`, `config`, `can-i`, `whoami`, `version`: users, roles, servers."""
+"""`token`, `serviceaccount`, `config`, `view`, `can-i`, `whoami`, `version`: users and servers."""
 
 from collections.abc import Callable
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote, urlencode
 
 import msgspec
 import typer
 
+from headgate.cli.cells import NOT_THERE
 from headgate.cli.commands.actions import with_expiry
+from headgate.cli.commands.get import FIXED_COLUMNS, GROUPS, ROW_CELLS, part_of_view, row_query
 from headgate.cli.failures import CommandFailed, ExitCode, Failure
 from headgate.cli.options import (
     ExpiresIn,
@@ -330,3 +333,55 @@ def _change(changed: Callable[[Contexts], Contexts]) -> Contexts:
 
 def _path() -> Path:
     return Path.home() / CONFIGURATION_PATH
+
+
+VIEW_HEADERS = ("name", "owner", "shared", "filter", "sort", "group", "columns", "saved")
+ViewName = Annotated[str, argument("NAME", "View")]
+
+
+def list_views(
+    ctx: typer.Context, *, output: Output = Format.TABLE, no_headers: NoHeaders = False
+) -> None:
+    """List your saved views of workloads, and those that others share."""
+    with client_of(ctx) as client:
+        found = client.read("/v1/views")
+    rows = []
+    for view in found["items"]:
+        parts = [part_of_view(view, part) or NOT_THERE for part in VIEW_HEADERS[3:7]]
+        is_shared = "yes" if view["isShared"] else "no"
+        rows.append([view["name"], view["owner"], is_shared, *parts, age_of(view["savedAt"])])
+    show_answer(found, VIEW_HEADERS, rows, output, no_headers=no_headers)
+
+
+def save_view(
+    ctx: typer.Context,
+    *,
+    name: ViewName,
+    words: Annotated[str, option("WORDS", "Filter as on the page: 'gpu:>8 owner:me'", "--filter")],
+    sort: Annotated[str, option("FIELD", "Order: wait, or -gpu for the largest first")] = "",
+    group: Annotated[str, option("FIELD", f"Group by {', '.join(GROUPS)}")] = "",
+    columns: Annotated[str, option("NAMES", f"Comma-separated: {', '.join(ROW_CELLS)}")] = "",
+    share: Annotated[bool, typer.Option("--share", help="Show it to all users")] = False,
+) -> None:
+    """Save a view of the list of workloads, in place of yours of this name."""
+    wanted = columns.split(",") if columns else []
+    for value, known in (*((each, tuple(ROW_CELLS)) for each in wanted), (group, ("", *GROUPS))):
+        if value not in known:
+            fields = ", ".join(filter(None, known))
+            raise CommandFailed(f"unknown: {value}", remedy=f"Use {fields}", code=ExitCode.USAGE)
+    shown = [each for each in ROW_CELLS if each in wanted or each in FIXED_COLUMNS]
+    parts = {"filter": words.strip(), "sort": sort, "group": group}
+    parts["columns"] = ",".join(shown) if wanted else ""
+    query = urlencode({part: value for part, value in parts.items() if value})
+    with client_of(ctx) as client:
+        # The server says what it does not understand before the view is saved.
+        client.read("/v1/workload-rows", {**row_query(parts), "limit": "1"})
+        client.replace(f"/v1/views/{quote(name, safe='')}", {"query": query, "isShared": share})
+    show(f"view/{name} saved")
+
+
+def delete_view(ctx: typer.Context, *, name: ViewName) -> None:
+    """Delete your view of this name."""
+    with client_of(ctx) as client:
+        client.remove(f"/v1/views/{quote(name, safe='')}")
+    show(f"view/{name} deleted")
