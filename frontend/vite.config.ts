@@ -29,5 +29,5 @@ export default defineConfig({
   },
   server: { proxy: { "/v1": { target: api }, "/healthz": { target: api } } },
   // Tests of pure functions change nothing outside of themselves: a process for each file is most of the time.
-  test: { environment: "node", include: ["src/**/*.test.ts"], pool: "threads", isolate: false },
+  test: { environment: "node", include: ["src/**/*.test.ts"], pool: "threads", isolate: false, css: { include: [/tokens\.css/] } },
 });

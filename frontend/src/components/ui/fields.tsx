@@ -1,5 +1,5 @@
-// Labelled inputs.
-import type { InputHTMLAttributes, Ref, SelectHTMLAttributes } from "react";
+// Labelled inputs, and several of them beside each other.
+import type { InputHTMLAttributes, ReactNode, Ref, SelectHTMLAttributes } from "react";
 
 import styles from "./fields.module.css";
 
@@ -34,5 +34,14 @@ export function SelectField({ label, options, ...rest }: SelectFieldProps) {
         ))}
       </select>
     </label>
+  );
+}
+
+/** Fields beside each other, as many as there is room for; wide ones for forms, narrow ones for filters. */
+export function FieldGrid({ wide = false, children }: { wide?: boolean; children: ReactNode }) {
+  return (
+    <div className={styles.grid} data-wide={wide || undefined}>
+      {children}
+    </div>
   );
 }

@@ -28,7 +28,7 @@ export interface LogViewerProps {
 const LINE_PIXELS = 18;
 const END_PIXELS = 24;
 const INTENT_MILLISECONDS = 600;
-const RANK_COLORS = 8;
+const RANK_COLORS = 6;
 
 /** The window of lines in sight, and what tells scrolling by a person from scrolling to the end. */
 function useScroll({ lines, isFollowing, onFollow, wraps, current }: LogViewerProps) {
@@ -102,7 +102,7 @@ export function LogViewer(props: LogViewerProps) {
 }
 
 function lineColor({ rank, kind }: LogLine, withRanks: boolean): CSSProperties {
-  return withRanks && kind === "output" ? { borderLeftColor: `var(--series-${(rank % RANK_COLORS) + 1})` } : {};
+  return withRanks && kind === "output" ? { borderLeftColor: `var(--rank-${(rank % RANK_COLORS) + 1})` } : {};
 }
 
 function Line({ line, withTimes, withColors, withRanks, search }: LogViewerProps & { line: LogLine }) {

@@ -14,6 +14,7 @@ export type Delivery = Schemas["DeliveryView"];
 export type SystemStatus = Schemas["SystemView"];
 export type CapacityHistory = Schemas["CapacityHistory"];
 export type CapacityPoint = Schemas["CapacityPoint"];
+export type QueueRow = Schemas["QueueRow"];
 export type QueueSummary = Schemas["QueueSummary"];
 
 export type Executor = Schemas["ExecutorObject"];
@@ -60,9 +61,11 @@ export type Round = Schemas["PreemptionRound"];
 export type RoundVictim = Schemas["Victim"];
 
 export type Cycle = Schemas["CycleView"];
+export type CycleSummary = Schemas["CycleSummary"];
 export type CycleDetail = Schemas["CycleDetail"];
 export type CycleRerun = Schemas["CycleRerun"];
 
+export type References = Schemas["References"];
 export type Revision = Schemas["Revision"];
 export type Simulation = Schemas["SimulationView"];
 export type Foreseen = Schemas["ForeseenView"];

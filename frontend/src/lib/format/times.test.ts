@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { formatClock, formatDuration, formatRelative, secondsBetween, withLocalTimes } from "./times";
+import { formatAbsolute, formatClock, formatDuration, formatRelative, secondsBetween, withLocalTimes } from "./times";
 
 const NOON = Date.parse("2026-05-04T12:00:00Z");
 
@@ -23,6 +23,12 @@ describe("times", () => {
     expect(formatRelative("2026-05-04T14:05:00Z", NOON)).toBe("in 2 h 5 m");
     expect(formatRelative("2026-05-04T11:59:59Z", NOON)).toBe("just now");
     expect(formatRelative("soon", NOON)).toBe("at an unknown time");
+  });
+
+  test("an instant in full has UTC beside the local time only where that is another one", () => {
+    const isUtc = new Date(NOON).getTimezoneOffset() === 0;
+    expect(formatAbsolute("2026-05-04T12:00:00Z").match(/2026/g)).toHaveLength(isUtc ? 1 : 2);
+    expect(formatAbsolute("soon")).toBe("soon");
   });
 
   test("the time between two instants is in seconds", () => {

@@ -31,7 +31,7 @@ function coarse(seconds: number): string {
   return formatDuration(seconds);
 }
 
-/** The instant in full, in local time with its zone, and in UTC. */
+/** The instant in full, in local time with its zone, and in UTC where that is another one. */
 export function formatAbsolute(at: string): string {
   const instant = new Date(at);
   if (Number.isNaN(instant.getTime())) return at;
@@ -39,6 +39,8 @@ export function formatAbsolute(at: string): string {
     dateStyle: "medium",
     timeStyle: "long",
   });
+  // Where the local time is UTC, it is not said twice.
+  if (instant.getTimezoneOffset() === 0) return local;
   return `${local} (${instant.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC")})`;
 }
 

@@ -3,6 +3,7 @@ import { useEffect, useEffectEvent } from "react";
 
 export type Hotkeys = Record<string, (event: KeyboardEvent) => void>;
 
+const FIRST_OF_PAIRS = "g";
 const PAIR_MILLISECONDS = 1200;
 let previous = { key: "", at: 0 };
 let latest = previous;
@@ -39,8 +40,9 @@ function commandFor(event: KeyboardEvent, hotkeys: Hotkeys): Hotkeys[string] | u
   if (event.ctrlKey || event.metaKey) return hotkeys[`Ctrl+${event.key.toLowerCase()}`];
   if (event.altKey || isTyping(event.target) || isDialogOpen()) return undefined;
   if (event.key === "Enter" && isControl(event.target)) return undefined;
-  const pair = Date.now() - previous.at < PAIR_MILLISECONDS ? hotkeys[`${previous.key} ${event.key}`] : undefined;
-  return pair ?? hotkeys[event.key];
+  // The second key of a pair is none by itself, whatever it does on the page that is shown.
+  const isSecond = previous.key === FIRST_OF_PAIRS && Date.now() - previous.at < PAIR_MILLISECONDS;
+  return hotkeys[isSecond ? `${FIRST_OF_PAIRS} ${event.key}` : event.key];
 }
 
 function isTyping(target: EventTarget | null): boolean {

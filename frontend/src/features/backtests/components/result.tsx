@@ -3,6 +3,7 @@ import { useState } from "react";
 
 import { SelectField } from "@/components/ui/fields";
 import { RouterLink } from "@/components/ui/router-link";
+import { Figures } from "@/components/ui/figures";
 import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import { TimeChart } from "@/components/ui/time-chart";
@@ -61,25 +62,20 @@ function UsageCharts({ job, queues }: { job: Backtest; queues: QueueOutcome[] })
 }
 
 function Totals({ totals }: { totals: BacktestResult["totals"] }) {
-  const figures: [string, string | number][] = [
-    ["Unchanged", `${totals.same} of ${totals.workloads}`],
-    ["Start earlier", totals.earlier],
-    ["Start later", totals.later],
-    ["Only in backtest", totals.onlyBacktest],
-    ["Only in actual", totals.onlyActual],
-    ["Preemptions", `${totals.preemptionsActual} → ${totals.preemptionsBacktest}`],
-    ["Placed elsewhere", `${totals.placesDiffer} of ${totals.startsCompared}`],
-  ];
   return (
     <>
-      <dl className={styles.figures} aria-label="Summary">
-        {figures.map(([words, value]) => (
-          <div key={words}>
-            <dt>{words}</dt>
-            <dd className="number">{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Figures
+        label="Summary"
+        items={[
+          { words: "Unchanged", value: `${totals.same} of ${totals.workloads}` },
+          { words: "Start earlier", value: totals.earlier },
+          { words: "Start later", value: totals.later },
+          { words: "Only in backtest", value: totals.onlyBacktest },
+          { words: "Only in actual", value: totals.onlyActual },
+          { words: "Preemptions", value: `${totals.preemptionsActual} → ${totals.preemptionsBacktest}` },
+          { words: "Placed elsewhere", value: `${totals.placesDiffer} of ${totals.startsCompared}` },
+        ]}
+      />
       {totals.passedOver > 0 && <PartialNote>{totals.passedOver} past events were not possible in the backtest and were skipped.</PartialNote>}
     </>
   );
@@ -123,7 +119,7 @@ export function UseChart({ job, use: { queue, resource, actual, backtest }, heig
       height={height}
       times={times}
       range={[times[0] ?? 0, times.at(-1) ?? 0]}
-      series={[{ name: "backtest", values: backtest, color: "--queue-1" }]}
+      series={[{ name: "backtest", values: backtest, color: "--accent" }]}
       limits={[{ name: "actual", values: actual, dashed: true }]}
       format={(value) => formatAmount(resource, value)}
     />

@@ -2,19 +2,34 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
+import { type TimeRange, apiBounds } from "@/lib/time-range";
 
 const PAGE_SIZE = 100;
+const POINTS = 60;
 
-/** Pages of cycles, newest first; of one partition, or of all. */
-export function cyclesQuery(partition: string) {
+/** Pages of cycles within a time range, newest first; of one partition, or of all. */
+export function cyclesQuery(partition: string, range: TimeRange) {
   return infiniteQueryOptions({
-    queryKey: ["cycles", partition],
+    queryKey: ["cycles", partition, range],
     queryFn: ({ pageParam, signal }) => {
-      const query = { partition: partition || undefined, limit: PAGE_SIZE, before: pageParam || undefined };
+      const query = { partition: partition || undefined, limit: PAGE_SIZE, before: pageParam || undefined, ...apiBounds(range, Date.now()) };
       return contentOf(api.GET("/v1/cycles", { params: { query }, signal }));
     },
     initialPageParam: "",
     getNextPageParam: (page) => page.next ?? undefined,
+  });
+}
+
+/** Sums of cycles over a time range, which begins with the oldest record at the earliest. */
+export function cycleSummaryQuery(partition: string, range: TimeRange, oldest: string | undefined) {
+  return queryOptions({
+    queryKey: ["cycles", "summary", partition, range, oldest],
+    queryFn: ({ signal }) => {
+      const bounds = apiBounds(range, Date.now());
+      const since = oldest !== undefined && Date.parse(oldest) > Date.parse(bounds.since) ? oldest : bounds.since;
+      return contentOf(api.GET("/v1/cycles/summary", { params: { query: { partition: partition || undefined, points: POINTS, ...bounds, since } }, signal }));
+    },
+    placeholderData: (before) => before,
   });
 }
 

@@ -6,6 +6,7 @@ import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/code-block";
 import { EventLine } from "@/components/ui/event-line";
+import { Figures } from "@/components/ui/figures";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
@@ -18,7 +19,6 @@ import { showMoment } from "@/lib/past";
 import { cycleQuery, runAgain } from "../api/cycles";
 import { durationWords, outcomeWords } from "../model/cycles";
 import styles from "./cycles.module.css";
-import { Figure } from "./figure";
 
 export function CyclePage({ id }: { id: string }) {
   const cycle = useQuery(cycleQuery(id));
@@ -53,13 +53,16 @@ export function CyclePage({ id }: { id: string }) {
 function Body({ found: { cycle, events } }: { found: CycleDetail }) {
   return (
     <div className={styles.stack}>
-      <dl className={styles.figures} aria-label="Figures of the cycle">
-        <Figure words="Evaluated" value={String(cycle.heads)} detail={`in ${cycle.cycles} ${cycle.cycles === 1 ? "cycle" : "cycles"}`} />
-        <Figure words="Inadmissible" value={String(cycle.inadmissible)} detail="when it began" />
-        <Figure words="Planning" value={durationWords(cycle.planningMicroseconds)} detail={`commit ${durationWords(cycle.commitMicroseconds)}`} />
-        <Figure words="Earlier conflicts" value={String(cycle.conflicts)} detail="planned again" />
-        <Figure words="Time" value={<Timestamp at={cycle.at} />} detail={cycle.worker} />
-      </dl>
+      <Figures
+        label="Figures of the cycle"
+        items={[
+          { words: "Evaluated", value: cycle.heads, detail: `in ${cycle.cycles} ${cycle.cycles === 1 ? "cycle" : "cycles"}` },
+          { words: "Inadmissible", value: cycle.inadmissible, detail: "when it began" },
+          { words: "Planning", value: durationWords(cycle.planningMicroseconds), detail: `commit ${durationWords(cycle.commitMicroseconds)}` },
+          { words: "Earlier conflicts", value: cycle.conflicts, detail: "planned again" },
+          { words: "Time", value: <Timestamp at={cycle.at} />, detail: cycle.worker },
+        ]}
+      />
       <Card title="Decisions" aside={events.length === 1 ? "1 event" : `${events.length} events`}>
         {events.length === 0 ? (
           <Empty title="No events">

@@ -1,23 +1,25 @@
 // Scheduling cycles: how many, how long, how often planned again; over time, and one by one.
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { CircleX } from "lucide-react";
-import { useCallback, useMemo } from "react";
+import { useCallback, useMemo, useState } from "react";
 
 import { Badge } from "@/components/ui/badge";
 import { SelectField } from "@/components/ui/fields";
+import { Figures as FigureList } from "@/components/ui/figures";
 import { Card, Page } from "@/components/ui/layout";
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import { TimeChart } from "@/components/ui/time-chart";
 import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
-import type { Cycle } from "@/lib/api/types";
+import type { Cycle, CycleSummary } from "@/lib/api/types";
+import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
+import { type TimeRange, rangeBetween, rangeWords } from "@/lib/time-range";
 
-import { cyclesQuery } from "../api/cycles";
-import { durationsOf, durationWords, figuresOf, outcomeWords } from "../model/cycles";
+import { cyclesQuery, cycleSummaryQuery } from "../api/cycles";
+import { courseOf, durationWords, outcomeWords, perMinute } from "../model/cycles";
 import styles from "./cycles.module.css";
-import { Figure } from "./figure";
 
 const COLUMNS: Column<Cycle>[] = [
   { id: "at", header: "Time", width: "6rem", narrow: "5rem", cell: (cycle) => <Timestamp at={cycle.at} /> },
@@ -43,8 +45,12 @@ function Outcome({ cycle }: { cycle: Cycle }) {
 
 export function CyclesPage() {
   const url = useUrl();
+  const [range, choose] = useTimeRange();
   const partition = url.get("partition");
-  const list = useInfiniteQuery(cyclesQuery(partition));
+  const [oldest, setOldest] = useState<string>();
+  const summary = useQuery(cycleSummaryQuery(partition, range, oldest)).data;
+  if (summary?.dataSince && summary.dataSince !== oldest) setOldest(summary.dataSince);
+  const list = useInfiniteQuery(cyclesQuery(partition, range));
   const cycles = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
   const partitions = [...new Set([partition, ...cycles.map((cycle) => cycle.partition)])].filter((name) => name !== "").sort();
   const isChoice = partitions.length > 1 || partition !== "";
@@ -71,14 +77,14 @@ export function CyclesPage() {
         )
       ) : cycles.length === 0 ? (
         <Card>
-          <Empty title="No scheduling cycles yet">
+          <Empty title={oldest === undefined ? "No scheduling cycles yet" : `No scheduling cycles: ${rangeWords(range)}`}>
             <p>The cycle that admits a submitted workload, or records its pending reason, appears here.</p>
           </Empty>
         </Card>
       ) : (
         <div className={styles.stack}>
-          <Figures cycles={cycles} />
-          {cycles.length > 1 && <DurationChart cycles={cycles} />}
+          <Figures summary={summary} />
+          <Charts summary={summary} cycles={cycles} onBrush={choose} />
           <List cycles={cycles} list={list} />
         </div>
       )}
@@ -111,19 +117,33 @@ function List({ cycles, list: { hasNextPage, isFetchingNextPage, fetchNextPage }
   );
 }
 
-function DurationChart({ cycles }: { cycles: Cycle[] }) {
-  const { times, planning, commit, conflicts } = useMemo(() => durationsOf(cycles), [cycles]);
+interface ChartsProps {
+  summary: CycleSummary | undefined;
+  cycles: Cycle[];
+  onBrush: (range: TimeRange) => void;
+}
+
+const MAX_MARKS = 50;
+
+function Charts({ summary, cycles, onBrush }: ChartsProps) {
+  const course = useMemo(() => courseOf(summary ?? NO_POINTS), [summary]);
+  const conflicts = useMemo(() => cycles.filter(({ outcome }) => outcome === "Conflict").slice(0, MAX_MARKS), [cycles]);
+  if (summary === undefined) return <div className={styles.charts} role="status" aria-label="Loading" />;
+  const shared = {
+    times: course.times,
+    range: [Date.parse(summary.since) / 1000, Date.parse(summary.until) / 1000] as [number, number],
+    height: "short" as const,
+    onBrush: (from: number, to: number) => onBrush(rangeBetween(from * 1000, to * 1000)),
+  };
   return (
-    <div className={styles.chart}>
+    <section className={styles.charts} aria-label="Scheduling cycles over time">
       <TimeChart
+        {...shared}
         label="Duration of cycles"
-        height="short"
-        stacked
-        times={times}
-        range={[times[0] ?? 0, times.at(-1) ?? 0]}
         series={[
-          { name: "planning", values: planning, color: "--queue-1" },
-          { name: "commit", values: commit, color: "--queue-2", hatched: true },
+          { name: "p95", values: course.p95, color: "--accent" },
+          { name: "p50", values: course.p50, color: "--ink-soft" },
+          { name: "commit p95", values: course.commit, color: "--ink-soft", hatched: true },
         ]}
         marks={conflicts.map((cycle) => ({
           at: Date.parse(cycle.at) / 1000,
@@ -133,19 +153,28 @@ function DurationChart({ cycles }: { cycles: Cycle[] }) {
         }))}
         format={(microseconds) => durationWords(microseconds).replace(".0 ", " ")}
       />
-    </div>
+      <TimeChart {...shared} label="Workloads evaluated" stacked series={[{ name: "evaluated", values: course.heads, color: "--accent" }]} format={(count) => count.toLocaleString("en")} />
+    </section>
   );
 }
 
-function Figures({ cycles }: { cycles: Cycle[] }) {
-  const { count, perMinute, median, p95, slowest, conflicts, heads, decisions } = figuresOf(cycles);
+const NO_POINTS: Pick<CycleSummary, "points" | "stepSeconds"> = { points: [], stepSeconds: 1 };
+
+function Figures({ summary }: { summary: CycleSummary | undefined }) {
+  const rate = summary && perMinute(summary);
+  const total = summary?.total;
+  const counted = (count: number | undefined) => count?.toLocaleString("en") ?? "—";
+  const duration = (microseconds: number | undefined) => (microseconds === undefined ? "—" : durationWords(microseconds));
   return (
-    <dl className={styles.figures} aria-label="Figures of the cycles shown">
-      <Figure words="Cycles a minute" value={perMinute === undefined ? "—" : perMinute.toFixed(perMinute < 10 ? 1 : 0)} detail={`${count.toLocaleString("en")} shown`} />
-      <Figure words="Duration p50" value={durationWords(median)} detail="planning and commit" />
-      <Figure words="Duration p95" value={durationWords(p95)} detail={`longest ${durationWords(slowest)}`} />
-      <Figure words="Evaluated" value={heads.toLocaleString("en")} detail={`${decisions.toLocaleString("en")} decisions`} />
-      <Figure words="Conflicts" value={`${conflicts} of ${count.toLocaleString("en")}`} detail="planned again" />
-    </dl>
+    <FigureList
+      label="Figures of the time range"
+      items={[
+        { words: "Cycles a minute", value: rate === undefined ? "—" : rate.toFixed(rate < 10 ? 1 : 0), detail: `${counted(total?.cycles)} in all` },
+        { words: "Duration p50", value: duration(total?.p50Microseconds), detail: `planning ${duration(total?.planningP50Microseconds)}` },
+        { words: "Duration p95", value: duration(total?.p95Microseconds), detail: `longest ${duration(total?.longestMicroseconds)}` },
+        { words: "Evaluated", value: counted(total?.heads), detail: `${counted(total?.decisions)} decisions` },
+        { words: "Conflicts", value: `${counted(total?.conflicts)} of ${counted(total?.plans)}`, detail: "planned again" },
+      ]}
+    />
   );
 }

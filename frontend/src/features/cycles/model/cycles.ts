@@ -1,5 +1,5 @@
-// The figures of cycles in words, and their durations over time.
-import type { Cycle } from "@/lib/api/types";
+// The figures of cycles in words, and their course over time.
+import type { Cycle, CycleSummary } from "@/lib/api/types";
 
 const SECONDS_PER_MINUTE = 60;
 
@@ -21,61 +21,36 @@ export function outcomeWords(cycle: Cycle): string {
   return `${cycle.decisions} ${cycle.decisions === 1 ? "decision" : "decisions"}`;
 }
 
-export interface Figures {
-  count: number;
-  /** Undefined where the cycles span no time. */
-  perMinute: number | undefined;
-  median: number;
-  p95: number;
-  slowest: number;
-  conflicts: number;
-  heads: number;
-  decisions: number;
+/** Scheduling cycles a minute over the range of a summary, from its oldest record on; undefined without length. */
+export function perMinute({ total, since, until, dataSince }: CycleSummary): number | undefined {
+  const from = Math.max(Date.parse(since), Date.parse(dataSince ?? since));
+  const seconds = (Date.parse(until) - from) / 1000;
+  return seconds > 0 ? (total.cycles * SECONDS_PER_MINUTE) / seconds : undefined;
 }
 
-/** The figures of many cycles together; durations are of planning and commit, in microseconds. */
-export function figuresOf(cycles: Cycle[]): Figures {
-  const durations = cycles.map((cycle) => cycle.planningMicroseconds + cycle.commitMicroseconds).sort((one, other) => one - other);
-  const instants = cycles.map((cycle) => Date.parse(cycle.at) / 1000);
-  const seconds = Math.max(...instants) - Math.min(...instants);
-  return {
-    count: cycles.length,
-    perMinute: seconds > 0 ? ((cycles.length - 1) * SECONDS_PER_MINUTE) / seconds : undefined,
-    median: rankOf(durations, 0.5),
-    p95: rankOf(durations, 0.95),
-    slowest: durations.at(-1) ?? 0,
-    conflicts: cycles.filter((cycle) => cycle.outcome === "Conflict").length,
-    heads: sum(cycles.map((cycle) => cycle.heads)),
-    decisions: sum(cycles.map((cycle) => (cycle.outcome === "Committed" ? cycle.decisions : 0))),
-  };
-}
-
-/** The least value that a share of all values does not exceed. */
-function rankOf(ascending: number[], share: number): number {
-  return ascending[Math.max(0, Math.ceil(ascending.length * share) - 1)] ?? 0;
-}
-
-function sum(numbers: number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
-}
-
-export interface Durations {
+export interface Course {
   /** Seconds since 1970, ascending. */
   times: number[];
-  planning: number[];
-  commit: number[];
-  /** Cycles that met a conflict, the oldest first. */
-  conflicts: Cycle[];
+  /** Microseconds; null where no cycle ran. */
+  p50: (number | null)[];
+  p95: (number | null)[];
+  commit: (number | null)[];
+  heads: number[];
 }
 
-/** Durations over time, from cycles of which the newest is first. */
-export function durationsOf(cycles: Cycle[]): Durations {
-  const oldestFirst = [...cycles].reverse();
-  const ascending = oldestFirst.filter((cycle, index) => index === 0 || Date.parse(cycle.at) > Date.parse(oldestFirst[index - 1]?.at ?? ""));
+/** Durations and evaluations over time; times without cycles between two that had some are told as such. */
+export function courseOf({ points, stepSeconds }: Pick<CycleSummary, "points" | "stepSeconds">): Course {
+  const known = new Map(points.map((point) => [Date.parse(point.at) / 1000, point]));
+  const times = [...known.keys()].flatMap((at, index, all) => {
+    const last = all[index - 1];
+    const gaps = last === undefined || at - last <= stepSeconds ? [] : [...new Set([last + stepSeconds, at - stepSeconds])];
+    return [...gaps, at];
+  });
   return {
-    times: ascending.map((cycle) => Date.parse(cycle.at) / 1000),
-    planning: ascending.map((cycle) => cycle.planningMicroseconds),
-    commit: ascending.map((cycle) => cycle.commitMicroseconds),
-    conflicts: oldestFirst.filter((cycle) => cycle.outcome === "Conflict"),
+    times,
+    p50: times.map((at) => known.get(at)?.p50Microseconds ?? null),
+    p95: times.map((at) => known.get(at)?.p95Microseconds ?? null),
+    commit: times.map((at) => known.get(at)?.commitP95Microseconds ?? null),
+    heads: times.map((at) => known.get(at)?.heads ?? 0),
   };
 }

@@ -4,7 +4,7 @@ import { useCallback, useMemo, useRef, useState } from "react";
 
 import { Bars } from "@/components/ui/bars";
 import { Button } from "@/components/ui/button";
-import { SelectField, TextField } from "@/components/ui/fields";
+import { FieldGrid, SelectField, TextField } from "@/components/ui/fields";
 import { Card, Page } from "@/components/ui/layout";
 import { NewRowsButton } from "@/components/ui/new-rows-button";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
@@ -86,11 +86,13 @@ function Filters({ filters }: { filters: EventFilters }) {
     />
   );
   return (
-    <search className={styles.filters} aria-label="Filter events">
-      {field("type", "Type", "workload.admitted", first)}
-      {field("stream", "Stream", "workload/team-a/train")}
-      {field("actor", "Actor", "user:ana")}
-      {field("correlation", "Correlation ID", "request or scheduling cycle")}
+    <search aria-label="Filter events">
+      <FieldGrid>
+        {field("type", "Type", "workload.admitted", first)}
+        {field("stream", "Stream", "workload/team-a/train")}
+        {field("actor", "Actor", "user:ana")}
+        {field("correlation", "Correlation ID", "request or scheduling cycle")}
+      </FieldGrid>
     </search>
   );
 }

@@ -2,12 +2,11 @@
 import { useRef } from "react";
 
 import { Button } from "@/components/ui/button";
-import { SelectField } from "@/components/ui/fields";
+import { FieldGrid, SelectField } from "@/components/ui/fields";
 import { TypedField } from "@/components/ui/typed-field";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 
 import { FILTER_NAMES, type StuckFilters, SINCE } from "../model/stuck-workloads";
-import styles from "./needs-attention.module.css";
 
 export interface StuckFilterBarProps {
   filters: StuckFilters;
@@ -20,16 +19,18 @@ export function StuckFilterBar({ filters, onChange }: StuckFilterBarProps) {
   const nameInput = useRef<HTMLInputElement>(null);
   useHotkeys({ "/": () => nameInput.current?.focus() });
   return (
-    <search className={styles.filters} aria-label="Filter stuck workloads">
-      <TypedField label="Name contains" value={filters.name} inputRef={nameInput} onSettled={(name) => onChange({ name })} />
-      <TypedField label="Namespace" value={filters.namespace} onSettled={(namespace) => onChange({ namespace })} />
-      <TypedField label="ClusterQueue" value={filters.clusterQueue} onSettled={(clusterQueue) => onChange({ clusterQueue })} />
-      <SelectField label="Since" options={SINCE} value={filters.since} onChange={(event) => onChange({ since: event.target.value })} />
-      {FILTER_NAMES.some((name) => filters[name] !== "") && (
-        <Button look="quiet" onClick={() => onChange(NOTHING)}>
-          Clear
-        </Button>
-      )}
+    <search aria-label="Filter stuck workloads">
+      <FieldGrid>
+        <TypedField label="Name contains" value={filters.name} inputRef={nameInput} onSettled={(name) => onChange({ name })} />
+        <TypedField label="Namespace" value={filters.namespace} onSettled={(namespace) => onChange({ namespace })} />
+        <TypedField label="ClusterQueue" value={filters.clusterQueue} onSettled={(clusterQueue) => onChange({ clusterQueue })} />
+        <SelectField label="Since" options={SINCE} value={filters.since} onChange={(event) => onChange({ since: event.target.value })} />
+        {FILTER_NAMES.some((name) => filters[name] !== "") && (
+          <Button look="quiet" onClick={() => onChange(NOTHING)}>
+            Clear
+          </Button>
+        )}
+      </FieldGrid>
     </search>
   );
 }

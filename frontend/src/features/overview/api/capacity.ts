@@ -1,35 +1,13 @@
-// What the overview reads: use and demand over time, queues in one row each, causes of alerts, and marks.
+// What the overview alone reads: whether scheduling keeps up, and marks.
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
-import { type TimeRange, apiBounds, boundsOf } from "@/lib/time-range";
+import { type TimeRange, boundsOf } from "@/lib/time-range";
 
 import { type Mark, marksOf } from "../model/marks";
 
-const POINTS = 96;
 const MAX_MARKS = 200;
 const OUTAGES = "node.fell_silent,node.executor_lost,executor.lost";
-
-/** One resource over a time range, by ClusterQueue; from `since` on where it is given. */
-export function capacityQuery(resource: string, range: TimeRange, since?: string) {
-  return queryOptions({
-    queryKey: ["capacity", resource, range, since],
-    queryFn: ({ signal }) => {
-      const query = { ...(resource && { resource }), ...apiBounds(range, Date.now()), ...(since && { since }), points: POINTS };
-      return contentOf(api.GET("/v1/usage", { params: { query }, signal }));
-    },
-    placeholderData: (before) => before,
-  });
-}
-
-/** Each ClusterQueue in one row. */
-export function queueRowsQuery(resource: string) {
-  return queryOptions({
-    queryKey: ["overview", "queues", resource],
-    queryFn: ({ signal }) => contentOf(api.GET("/v1/queues/summary", { params: { query: { ...(resource && { resource }) } }, signal })),
-    placeholderData: (before) => before,
-  });
-}
 
 /** Whether scheduling keeps up. */
 export const systemQuery = queryOptions({

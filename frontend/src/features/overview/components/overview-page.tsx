@@ -6,22 +6,22 @@ import { SelectField } from "@/components/ui/fields";
 import { Page } from "@/components/ui/layout";
 import { Empty, ExamplesLink, Failed } from "@/components/ui/states";
 import { causesQuery } from "@/lib/api/attention";
+import { capacityQuery, queueRowsQuery } from "@/lib/api/capacity";
 import { byResource, shortResource } from "@/lib/format/amounts";
+import { useResource } from "@/lib/hooks/use-resource";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 
 import { beginningOf } from "../model/capacity";
-import { capacityQuery, queueRowsQuery, rangeMarksQuery } from "../api/capacity";
+import { rangeMarksQuery } from "../api/capacity";
 import { CapacityCharts } from "./capacity-charts";
 import { CauseSummary } from "./cause-summary";
 import { Figures } from "./figures";
 import { QueueRows } from "./queue-rows";
 import styles from "./overview-page.module.css";
 
-const CHOSEN = "headgate.resource";
-
 export function OverviewPage() {
   const [range, choose] = useTimeRange();
-  const [resource, setResource] = useState(() => localStorage.getItem(CHOSEN) ?? "");
+  const [resource, take] = useResource();
   const [log, setLog] = useState<{ since: string; at: string }>();
   const since = log && beginningOf(range, log.since, Date.parse(log.at));
   const capacity = useQuery(capacityQuery(resource, range, since));
@@ -31,10 +31,6 @@ export function OverviewPage() {
   const marks = useQuery(rangeMarksQuery(range));
   const shown = capacity.data?.resource ?? rows.data?.resource ?? resource;
   const resources = [...(capacity.data?.resources ?? rows.data?.resources ?? [])].sort(byResource);
-  const take = (name: string) => {
-    localStorage.setItem(CHOSEN, name);
-    setResource(name);
-  };
   const isNew = capacity.data !== undefined && resources.length === 0;
   return (
     <Page

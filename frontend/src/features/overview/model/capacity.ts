@@ -1,5 +1,6 @@
 // The overview's chart and figures from the API's points: the largest queues by name, the rest together.
 import type { CapacityHistory, CapacityPoint } from "@/lib/api/types";
+import { OTHER_QUEUES, QUEUE_COLORS, queueColors } from "@/lib/queue-colors";
 import { type TimeRange, boundsOf } from "@/lib/time-range";
 
 export interface NamedValues {
@@ -9,7 +10,6 @@ export interface NamedValues {
   hatched?: boolean;
 }
 
-const SLOTS = 6;
 const OTHER = "other";
 const MINUTE = 60_000;
 
@@ -20,20 +20,15 @@ export function queuesByUse(points: CapacityPoint[]): string[] {
   return [...used].sort(([one, most], [other, least]) => least - most || one.localeCompare(other)).map(([name]) => name);
 }
 
-/** A color for each of the first six names in alphabetical order, so that a queue keeps its color while the set stays. */
-export function queueColors(names: string[]): Map<string, string> {
-  return new Map([...names].sort().map((name, slot) => [name, `--queue-${slot + 1}`]));
-}
-
 /** Use by ClusterQueue: six by name, the others as one hatched area. */
 export function seriesOf(points: CapacityPoint[], amount: "used" | "pending" = "used"): NamedValues[] {
   const names = queuesByUse(points);
-  const shown = names.slice(0, SLOTS);
+  const shown = names.slice(0, QUEUE_COLORS);
   const colors = queueColors(shown);
   const valuesOf = (isMember: (name: string) => boolean) =>
     points.map(({ queues }) => queues.reduce((sum, queue) => sum + (isMember(queue.clusterQueue) ? queue[amount] : 0), 0));
-  const found: NamedValues[] = shown.map((name) => ({ name, values: valuesOf((one) => one === name), color: colors.get(name) ?? "--idle-solid" }));
-  if (names.length > SLOTS) found.unshift({ name: OTHER, values: valuesOf((one) => !shown.includes(one)), color: "--idle-solid", hatched: true });
+  const found: NamedValues[] = shown.map((name) => ({ name, values: valuesOf((one) => one === name), color: colors.get(name) ?? OTHER_QUEUES }));
+  if (names.length > QUEUE_COLORS) found.unshift({ name: OTHER, values: valuesOf((one) => !shown.includes(one)), color: OTHER_QUEUES, hatched: true });
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Reading topologies and their maps, and cordoning hosts.
+// Reading topologies and their maps.
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
@@ -56,14 +56,6 @@ export const waitingQuery = queryOptions({
   queryFn: ({ signal }) => contentOf(api.GET("/v1/workloads", { params: { query: { phase: "Pending", limit: 100 } }, signal })),
 });
 
-/** The workloads on a host, and what draining it now would do to each. */
-export function drainPreviewQuery(name: string) {
-  return queryOptions({
-    queryKey: ["topology", "drain preview", name],
-    queryFn: ({ signal }) => contentOf(api.GET("/v1/nodes/{name}/drain-preview", { params: { path: { name } }, signal })),
-  });
-}
-
 /** The last time a user took a host out of service. */
 export function closedQuery(name: string) {
   return queryOptions({
@@ -71,11 +63,4 @@ export function closedQuery(name: string) {
     queryFn: ({ signal }) =>
       contentOf(api.GET("/v1/events", { params: { query: { stream: `node/${name}`, type: CLOSING, limit: 1 } }, signal })),
   });
-}
-
-export type HostAction = "cordon" | "drain" | "uncordon";
-
-/** Takes a host out of use for new pods, moves its pods away, or takes it back into use. */
-export function actOnHost(action: HostAction, name: string, reason: string): Promise<unknown> {
-  return contentOf(api.POST(`/v1/nodes/{name}/${action}`, { params: { path: { name } }, body: { reason } }));
 }

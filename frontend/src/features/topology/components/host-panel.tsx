@@ -1,28 +1,20 @@
 // One host beside the map: its resources, its workloads, and taking it out of service.
 import { Ban, CircleAlert, CircleCheck } from "lucide-react";
-import { useState } from "react";
 import { useQuery } from "@tanstack/react-query";
 
-import { ActionDialog } from "@/components/ui/action-dialog";
 import { Badge } from "@/components/ui/badge";
-import { Button } from "@/components/ui/button";
+import { HostActions } from "@/components/ui/host-actions";
 import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
 import { SidePanel } from "@/components/ui/side-panel";
 import { Empty } from "@/components/ui/states";
-import { quoted } from "@/lib/actions";
 import type { Host, TopologyDomain } from "@/lib/api/types";
 import { typeWords, workloadAddress } from "@/lib/events";
 import { byResource, shareOf, shortResource } from "@/lib/format/amounts";
-import { useIdentity } from "@/lib/hooks/use-session";
-import { refusalFor } from "@/lib/permissions";
 
-import { type HostAction, actOnHost, closedQuery, drainPreviewQuery } from "../api/topology";
-import { drainWords } from "../model/drain";
+import { closedQuery } from "../api/topology";
 import { hostWorkloadWords, resourceWords } from "../model/map";
 import styles from "./host-panel.module.css";
-
-const VERBS: Record<HostAction, string> = { cordon: "Cordon", drain: "Drain", uncordon: "Uncordon" };
 
 export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose: () => void }) {
   const { host } = domain;
@@ -36,7 +28,9 @@ export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose
         <RouterLink to={`/nodes/${encodeURIComponent(host.name)}`}>Open node</RouterLink>
       </div>
       {host.cordoned && <WhoClosedIt name={host.name} />}
-      <HostActions host={host} />
+      <div className={styles.row}>
+        <HostActions name={host.name} isCordoned={host.cordoned} />
+      </div>
       <ul className={styles.resources}>
         {Object.keys(domain.allocatable).sort(byResource).map((resource) => (
           <Resource key={resource} domain={domain} resource={resource} />
@@ -113,45 +107,5 @@ function Resource({ domain, resource }: { domain: TopologyDomain; resource: stri
       </span>
       <span className={styles.words}>{words}</span>
     </li>
-  );
-}
-
-const WORDS: Record<Exclude<HostAction, "drain">, string> = {
-  cordon: "Marks the host unschedulable. Running pods continue.",
-  uncordon: "Marks the host schedulable.",
-};
-
-function HostActions({ host }: { host: Host }) {
-  const role = refusalFor(useIdentity(), { on: "node" });
-  const [asking, setAsking] = useState<HostAction | null>(null);
-  const offered: HostAction[] = host.cordoned ? ["uncordon", "drain"] : ["cordon", "drain"];
-  return (
-    <div className={styles.row}>
-      {offered.map((action) => (
-        <Button key={action} refusal={role} onClick={() => setAsking(action)}>
-          {VERBS[action]}
-        </Button>
-      ))}
-      {asking !== null && <HostDialog host={host} action={asking} onClose={() => setAsking(null)} />}
-    </div>
-  );
-}
-
-function HostDialog({ host, action, onClose }: { host: Host; action: HostAction; onClose: () => void }) {
-  const preview = useQuery({ ...drainPreviewQuery(host.name), enabled: action === "drain" });
-  const looking = preview.isError ? "Affected workloads can't be calculated now." : "Calculating affected workloads…";
-  const words = action === "drain" ? (preview.data ? drainWords(preview.data.workloads) : looking) : WORDS[action];
-  return (
-    <ActionDialog
-      verb={VERBS[action]}
-      subject={host.name}
-      words={words}
-      danger={action === "drain"}
-      soon={action === "drain" ? "begun" : "done"}
-      targets={[{ key: host.name }]}
-      command={({ reason }) => `headgate ${action} ${action === "drain" ? "node/" : ""}${quoted(host.name)} --reason ${quoted(reason || "…")}`}
-      run={(name, { reason }) => actOnHost(action, name, reason)}
-      onClose={onClose}
-    />
   );
 }

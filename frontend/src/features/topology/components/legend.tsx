@@ -4,7 +4,7 @@ import { Ban, CircleAlert } from "lucide-react";
 import type { Colors } from "../model/map";
 import styles from "./topology.module.css";
 
-const SHOWN = 7;
+const SHOWN = 6;
 
 export function Legend({ legend, isOfWorkloads }: { legend: Colors; isOfWorkloads: boolean }) {
   const groups = [...legend];

@@ -36,8 +36,8 @@ test("hosts are found below any domain, and domains by their path", () => {
 
 test("groups keep their colours whichever is the largest", () => {
   const colours = [
-    ["a", "--series-1"],
-    ["b", "--series-2"],
+    ["a", "--queue-1"],
+    ["b", "--queue-2"],
   ];
   const turned = host("h1", 8, [
     { key: "a/x", pods: 1, clusterQueue: "a", priority: 0 },
@@ -65,18 +65,19 @@ test("a host that takes no pods says so where its free part would be", () => {
   expect(resourceWords(EMPTY, GPU)).toBe("0 used, 0 by others of 8; nothing free while it is cordoned");
 });
 
-test("beyond the colours there are, the smallest groups share the last one", () => {
+test("beyond the colours there are, the smallest groups share one", () => {
   const many = Array.from({ length: 10 }, (_, index) => ({ key: `n/${index}`, pods: index + 1, clusterQueue: `q${index}`, priority: 0 }));
   const legend = legendOf([host("h1", 8, many)], "queue");
-  expect([legend.get("q3"), legend.get("q9")]).toEqual(["--series-1", "--series-7"]);
-  expect(["q0", "q1", "q2"].map((name) => legend.get(name))).toEqual(["--series-8", "--series-8", "--series-8"]);
+  const own = ["q4", "q5", "q6", "q7", "q8", "q9"].map((name) => legend.get(name));
+  expect(new Set(own).size).toBe(6);
+  expect(["q0", "q1", "q2", "q3"].map((name) => legend.get(name))).toEqual(Array(4).fill("--queue-other"));
 });
 
 test("the used part is split by pods and never exceeds the fill", () => {
   const pieces = piecesOf(FULL, GPU, "queue", legendOf([FULL, HALF], "queue"));
   expect(pieces).toEqual([
-    { share: 0.75, color: "--series-1" },
-    { share: 0.25, color: "--series-2" },
+    { share: 0.75, color: "--queue-1" },
+    { share: 0.25, color: "--queue-2" },
   ]);
   expect(fillOf(HALF, GPU)).toBe(0.5);
 });

@@ -1,6 +1,7 @@
 // The map in numbers: how full a domain is, where workloads run, and what each colour means.
 import type { HostWorkload, TopologyDomain } from "@/lib/api/types";
 import { formatAmount, shareOf } from "@/lib/format/amounts";
+import { OTHER_QUEUES, QUEUE_COLORS, queueColors } from "@/lib/queue-colors";
 
 /** What the color of a host says: of its workloads their ClusterQueue or priority, or of itself its state or use. */
 export type Colouring = "queue" | "priority" | "health" | "use";
@@ -10,9 +11,6 @@ export const COLOURINGS: readonly { value: Colouring; words: string }[] = [
   { value: "health", words: "Health" },
   { value: "use", words: "Use" },
 ];
-
-/** Number of colours before they repeat in one grey. */
-const SERIES = 8;
 
 export interface Piece {
   share: number;
@@ -59,7 +57,7 @@ export function groupOf(workload: HostWorkload, colouring: Colouring): string {
 
 /**
  * The groups on the map in order of name, each with its colour, so that none changes colour as work comes and goes.
- * Where there are more than colours, the largest have their own and the last one stands for all the rest.
+ * Where there are more than colours, the largest have their own and all the rest share one.
  */
 export function legendOf(hosts: TopologyDomain[], colouring: Colouring): Colors {
   if (colouring === "health") return new Map(Object.entries(HEALTH));
@@ -72,9 +70,9 @@ export function legendOf(hosts: TopologyDomain[], colouring: Colouring): Colors 
     }
   }
   const bySize = [...pods].sort((left, right) => right[1] - left[1] || byName(left[0], right[0])).map(([group]) => group);
-  const own = bySize.length > SERIES ? bySize.slice(0, SERIES - 1) : bySize;
-  const named = [...own].sort(byName).concat(bySize.slice(own.length));
-  return new Map(named.map((group, index) => [group, `--series-${Math.min(index + 1, SERIES)}`]));
+  const own = bySize.slice(0, QUEUE_COLORS).sort(byName);
+  const colors = colouring === "queue" ? queueColors(own) : new Map(own.map((group, index) => [group, `--queue-${index + 1}`]));
+  return new Map([...own, ...bySize.slice(own.length)].map((group) => [group, colors.get(group) ?? OTHER_QUEUES]));
 }
 
 function percentAt(step: number): number {

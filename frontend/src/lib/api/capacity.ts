@@ -1,0 +1,29 @@
+// Use and demand of one resource, by ClusterQueue: over time, and now; several pages show a part.
+import { queryOptions } from "@tanstack/react-query";
+
+import { type TimeRange, apiBounds } from "@/lib/time-range";
+
+import { api, contentOf } from "./request";
+
+const POINTS = 96;
+
+/** One resource over a time range, by ClusterQueue; from `since` on where it is given. */
+export function capacityQuery(resource: string, range: TimeRange, since?: string) {
+  return queryOptions({
+    queryKey: ["capacity", resource, range, since],
+    queryFn: ({ signal }) => {
+      const query = { ...(resource && { resource }), ...apiBounds(range, Date.now()), ...(since && { since }), points: POINTS };
+      return contentOf(api.GET("/v1/usage", { params: { query }, signal }));
+    },
+    placeholderData: (before) => before,
+  });
+}
+
+/** Each ClusterQueue in one row. */
+export function queueRowsQuery(resource: string) {
+  return queryOptions({
+    queryKey: ["overview", "queues", resource],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/queues/summary", { params: { query: { ...(resource && { resource }) } }, signal })),
+    placeholderData: (before) => before,
+  });
+}
