@@ -3,6 +3,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { type ActionInput, actionBody } from "@/lib/actions";
 import { api, contentOf } from "@/lib/api/request";
+import { type TimeRange, apiBounds } from "@/lib/time-range";
 
 const ONE = "/v1/clusterqueues/{name}";
 const LOCAL = "/v1/namespaces/{namespace}/localqueues/{name}";
@@ -61,11 +62,12 @@ export const localQueuesQuery = queryOptions({
   queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MAX_LOCAL_QUEUES, defaults: true } }, signal })),
 });
 
-/** What a ClusterQueue used at instants of the last day. */
-export function usageQuery(name: string) {
+/** What a ClusterQueue used at instants of a time range. */
+export function usageQuery(name: string, range: TimeRange) {
   return queryOptions({
-    queryKey: ["usage", name],
-    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/usage`, { params: { path: { name }, query: { points: POINTS } }, signal })),
+    queryKey: ["usage", name, range],
+    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/usage`, { params: { path: { name }, query: { points: POINTS, ...apiBounds(range, Date.now()) } }, signal })),
+    placeholderData: (before) => before,
   });
 }
 

@@ -19,6 +19,7 @@ import { FairShareBadge } from "./fair-share-badge";
 import { LocalQueues } from "./local-queues";
 import { AdmittedTable, PendingTable } from "./queue-lines";
 import { QueueActions } from "./queue-actions";
+import { QueueFigures } from "./queue-figures";
 import { QuotaLegend, QuotaLines } from "./quota-lines";
 import { StopBadge, isStopped, stopWords } from "./stop-badge";
 import { UsageOverTime } from "./usage-over-time";
@@ -43,7 +44,15 @@ export function QueuePage({ name }: { name: string }) {
           {found && <CountChips node={found.node} />}
         </>
       }
-      actions={found && <QueueActions queue={{ name, stopPolicy: found.node.stopPolicy ?? "None" }} />}
+      actions={
+        found && (
+          <>
+            <RouterLink to={`/configuration?${new URLSearchParams({ kind: "ClusterQueue", name, tab: "form" })}`}>Edit quota</RouterLink>
+            <RouterLink to={`/history?${new URLSearchParams({ stream: `clusterqueue/${name}` })}`}>Change history</RouterLink>
+            <QueueActions queue={{ name, stopPolicy: found.node.stopPolicy ?? "None" }} />
+          </>
+        )
+      }
     >
       <View query={tree} empty={() => (found ? undefined : <NoQueue name={name} />)}>
         {() => found && <Body node={found.node} />}
@@ -72,6 +81,7 @@ function Body({ node }: { node: QueueNode }) {
           {stopWords(node)}
         </div>
       )}
+      <QueueFigures name={node.name} />
       <Card title="Quota" aside={<QuotaLegend />} padded>
         <QuotaLines lines={node.lines} />
       </Card>

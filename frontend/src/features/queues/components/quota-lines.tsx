@@ -18,8 +18,21 @@ export function QuotaLines({ lines }: { lines: QuotaLine[] }) {
   );
 }
 
-function QuotaBar({ line }: { line: QuotaLine }) {
+/** The bar of a line, which says what it shows. */
+export function QuotaPieces({ line }: { line: QuotaLine }) {
   const pieces = piecesOf(line);
+  return (
+    <span className={styles.bar} role="img" aria-label={`${shortResource(line.resource)} of ${line.flavor}: ${wordsOf(line)}`} title={wordsOf(line)}>
+      <span className={styles.own} style={width(pieces.own)} />
+      <span className={styles.lent} style={width(pieces.lent)} />
+      <span className={styles.free} style={width(pieces.nominalAt - pieces.own - pieces.lent)} />
+      <span className={styles.borrowed} style={width(pieces.borrowed)} />
+      <span className={styles.over} style={width(pieces.over)} />
+    </span>
+  );
+}
+
+function QuotaBar({ line }: { line: QuotaLine }) {
   const words = wordsOf(line);
   const limits = limitsOf(line);
   return (
@@ -27,13 +40,7 @@ function QuotaBar({ line }: { line: QuotaLine }) {
       <span className={styles.label} title={`${line.resource} of flavor ${line.flavor}`}>
         {shortResource(line.resource)} <span className={styles.flavor}>{line.flavor}</span>
       </span>
-      <span className={styles.bar} role="img" aria-label={`${shortResource(line.resource)} of ${line.flavor}: ${words}`}>
-        <span className={styles.own} style={width(pieces.own)} />
-        <span className={styles.lent} style={width(pieces.lent)} />
-        <span className={styles.free} style={width(pieces.nominalAt - pieces.own - pieces.lent)} />
-        <span className={styles.borrowed} style={width(pieces.borrowed)} />
-        <span className={styles.over} style={width(pieces.over)} />
-      </span>
+      <QuotaPieces line={line} />
       <span className={styles.words}>
         {words}
         {limits && <span className={styles.limits}> · {limits}</span>}

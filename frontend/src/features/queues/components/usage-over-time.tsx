@@ -1,39 +1,73 @@
-// What the queue used over the last day, resource by resource, and what became of its workloads.
+// What the queue used of one resource over the time range, its quota, what was pending, and what became of workloads.
 import { useQuery } from "@tanstack/react-query";
 
 import { Bars } from "@/components/ui/bars";
+import { SelectField } from "@/components/ui/fields";
 import { Card } from "@/components/ui/layout";
 import { Empty, PartialNote } from "@/components/ui/states";
+import { TimeChart } from "@/components/ui/time-chart";
 import { View } from "@/components/ui/view";
+import type { UsagePoint } from "@/lib/api/types";
+import { formatAmount, shortResource } from "@/lib/format/amounts";
+import { useResource } from "@/lib/hooks/use-resource";
+import { useTimeRange } from "@/lib/hooks/use-time-range";
+import { boundsOf, rangeBetween, rangeWords, type TimeRange } from "@/lib/time-range";
 
 import { usageQuery } from "../api/queues";
-import { happenedOverTime, usedOverTime } from "../model/usage";
+import { courseOf, happenedOverTime, resourcesIn } from "../model/usage";
 import styles from "./queue-page.module.css";
 
 export function UsageOverTime({ name }: { name: string }) {
-  const usage = useQuery(usageQuery(name));
+  const [range, choose] = useTimeRange();
+  const usage = useQuery(usageQuery(name, range));
   return (
-    <View query={usage} rows={4}>
-      {({ points, complete }) => {
-        const rows = usedOverTime(points);
-        const happened = happenedOverTime(points);
-        return (
-          <div className={styles.overTime}>
-            {!complete && <PartialNote>The most recent data points are not loaded yet.</PartialNote>}
-            {rows.length === 0 && <Empty title="No quota and no usage in the last 24 hours" />}
-            {rows.map(({ key, label, unit, bars }) => (
-              <Card key={key} title={label} aside={<span className="number">used in the last day, in {unit}</span>} padded>
-                <Bars label={`${label} over the last day`} unit={unit} bars={bars} />
-              </Card>
-            ))}
-            {happened.map(({ key, label, unit, bars }) => (
-              <Card key={key} title={label} aside={<span className="number">in the last day, since the bar before</span>} padded>
-                <Bars label={`${label} over the last day`} unit={unit} bars={bars} />
-              </Card>
-            ))}
-          </div>
-        );
-      }}
+    <View query={usage} rows={8}>
+      {({ points, complete }) => (
+        <div className={styles.overTime}>
+          {!complete && <PartialNote>The most recent data points are not loaded yet.</PartialNote>}
+          <Use points={points} range={range} onBrush={choose} />
+          {happenedOverTime(points).map(({ key, label, unit, bars }) => (
+            <Card key={key} title={label} aside={<span className="number">{rangeWords(range)}, since the bar before</span>} padded>
+              <Bars label={`${label}, ${rangeWords(range)}`} unit={unit} bars={bars} />
+            </Card>
+          ))}
+        </div>
+      )}
     </View>
+  );
+}
+
+function Use({ points, range, onBrush }: { points: UsagePoint[]; range: TimeRange; onBrush: (range: TimeRange) => void }) {
+  const [chosen, choose] = useResource();
+  const resources = resourcesIn(points);
+  const resource = resources.includes(chosen) ? chosen : (resources[0] ?? "");
+  if (resource === "") return <Empty title={`No quota and no usage: ${rangeWords(range)}`} />;
+  const course = courseOf(points, resource);
+  const [from, to] = boundsOf(range, Date.parse(points.at(-1)?.at ?? ""));
+  const shared = {
+    times: course.times,
+    range: [from / 1000, to / 1000] as [number, number],
+    onBrush: (one: number, other: number) => onBrush(rangeBetween(one * 1000, other * 1000)),
+  };
+  return (
+    <Card title="Use and quota" padded>
+      <div className={styles.charts}>
+        <div className={styles.resource}>
+          <SelectField label="Resource" value={resource} options={resources.map((value) => ({ value, words: shortResource(value) }))} onChange={(event) => choose(event.target.value)} />
+        </div>
+        <TimeChart
+          {...shared}
+          label={`In use, ${shortResource(resource)}`}
+          stacked
+          series={[
+            { name: "own quota", values: course.own, color: "--quota-used" },
+            { name: "borrowed", values: course.borrowed, color: "--quota-borrowed", hatched: true },
+          ]}
+          limits={[{ name: "nominal quota", values: course.nominal }]}
+          format={(value) => formatAmount(resource, value)}
+        />
+        <TimeChart {...shared} label="Pending workloads" height="short" stacked series={[{ name: "pending", values: course.pending, color: "--wait-solid" }]} format={(count) => count.toLocaleString("en")} />
+      </div>
+    </Card>
   );
 }

@@ -67,16 +67,6 @@ function named(
   return ` ${preposition} ${parties.map((party) => `${party.clusterQueue} (${amount(party.amount)})`).join(", ")}`;
 }
 
-export interface PlacedNode {
-  node: QueueNode;
-  depth: number;
-}
-
-/** The tree as rows, parents before their children. */
-export function rowsOf(roots: QueueNode[], depth = 0): PlacedNode[] {
-  return roots.flatMap((node) => [{ node, depth }, ...rowsOf(node.children, depth + 1)]);
-}
-
 /** One ClusterQueue anywhere in the tree, with the cohorts above it. */
 export function findQueue(roots: QueueNode[], name: string, above: string[] = []): { node: QueueNode; cohorts: string[] } | undefined {
   for (const node of roots) {

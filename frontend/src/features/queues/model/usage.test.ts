@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { UsagePoint } from "@/lib/api/types";
 
-import { happenedOverTime, usedOverTime } from "./usage";
+import { courseOf, happenedOverTime, resourcesIn } from "./usage";
 
 const LINE = { flavor: "plain", nominal: 8000, borrowed: 0, lent: 0, available: 0 };
 
@@ -11,18 +11,15 @@ function point(at: string, used: Record<string, number>): UsagePoint {
   return { position: 1, at, lines, weightedShare: 0, pending: 0, submitted: 0, admitted: 0, evicted: 0, finished: 0 };
 }
 
-test("each resource has its own row, in units that people use", () => {
-  const rows = usedOverTime([point("a", { cpu: 1500, memory: 3 * 2 ** 30 }), point("b", { cpu: 4000, memory: 0 })]);
-  expect(rows.map(({ label, unit, bars }) => [label, unit, bars.map(({ count }) => count)])).toEqual([
-    ["CPU of plain", "CPU", [1.5, 4]],
-    ["memory of plain", "GiB", [3, 0]],
-  ]);
-});
-
-test("a queue that was not there yet used nothing then", () => {
-  const [row] = usedOverTime([point("a", {}), point("b", { "nvidia.com/gpu": 2 })]);
-  expect(row?.bars.map(({ count }) => count)).toEqual([0, 2]);
-  expect(row?.unit).toBe("GPU");
+test("one resource of all flavors is told over time, with what is borrowed apart", () => {
+  const early = point("2026-11-27T10:00:00Z", { cpu: 1500 });
+  const late = { ...point("2026-11-27T11:00:00Z", { cpu: 9000, memory: 3 }), pending: 4 };
+  late.lines.push({ ...LINE, flavor: "other", resource: "cpu", used: 2000, borrowed: 1000 });
+  const course = courseOf([early, late], "cpu");
+  expect([course.own, course.borrowed, course.nominal, course.pending]).toEqual([[1500, 10_000], [0, 1000], [8000, 16_000], [0, 4]]);
+  expect((course.times[1] ?? 0) - (course.times[0] ?? 0)).toBe(3600);
+  expect(resourcesIn([early, late])).toEqual(["cpu", "memory"]);
+  expect(courseOf([point("2026-11-27T10:00:00Z", {})], "cpu").own, "a queue that was not there yet used nothing then").toEqual([0]);
 });
 
 test("what happened to workloads has a row where it happened at all", () => {

@@ -1,35 +1,18 @@
-// What a queue used over time, as one row of bars for each flavor and resource.
+// What a queue used and what became of its workloads over time.
 import type { UsagePoint } from "@/lib/api/types";
-import { shortResource } from "@/lib/format/amounts";
+import { byResource } from "@/lib/format/amounts";
 
-export interface UsedOverTime {
+export interface HappenedOverTime {
   key: string;
   label: string;
   unit: string;
   bars: { at: string; count: number }[];
 }
 
-const GIBIBYTE = 2 ** 30;
-const BYTES = /^(memory|storage|ephemeral-storage|hugepages-.*)$/;
-
-/** A row for everything the queue had quota of or used at any of the instants. */
-export function usedOverTime(points: UsagePoint[]): UsedOverTime[] {
-  const known = new Map(points.flatMap(({ lines }) => lines.map(({ flavor, resource }) => [`${flavor}/${resource}`, { flavor, resource }])));
-  return [...known].map(([key, { flavor, resource }]) => ({
-    key,
-    label: `${shortResource(resource)} of ${flavor}`,
-    unit: unitOf(resource),
-    bars: points.map(({ at, lines }) => {
-      const line = lines.find((one) => one.flavor === flavor && one.resource === resource);
-      return { at, count: inUnits(resource, line?.used ?? 0) };
-    }),
-  }));
-}
-
 const HAPPENED = ["submitted", "admitted", "evicted", "finished"] as const;
 
 /** A row for everything that happened to workloads of the queue between the instants. */
-export function happenedOverTime(points: UsagePoint[]): UsedOverTime[] {
+export function happenedOverTime(points: UsagePoint[]): HappenedOverTime[] {
   return HAPPENED.filter((what) => points.some((point) => point[what] > 0)).map((what) => ({
     key: what,
     label: `Workloads ${what}`,
@@ -38,13 +21,34 @@ export function happenedOverTime(points: UsagePoint[]): UsedOverTime[] {
   }));
 }
 
-function unitOf(resource: string): string {
-  if (resource === "cpu") return "CPU";
-  return BYTES.test(resource) ? "GiB" : shortResource(resource);
+export interface QueueCourse {
+  /** Seconds since 1970, ascending. */
+  times: number[];
+  /** Use of the queue's own quota, and what is borrowed beyond it. */
+  own: number[];
+  borrowed: number[];
+  nominal: number[];
+  /** Pending workloads. */
+  pending: number[];
 }
 
-// Cores come in thousandths, bytes are shown in GiB; one decimal is enough for a bar.
-function inUnits(resource: string, amount: number): number {
-  const scale = resource === "cpu" ? 1000 : BYTES.test(resource) ? GIBIBYTE : 1;
-  return Math.round((amount / scale) * 10) / 10;
+/** One resource of all flavors together at each point. */
+export function courseOf(points: readonly UsagePoint[], resource: string): QueueCourse {
+  const sums = points.map(({ lines }) => {
+    const of = lines.filter((line) => line.resource === resource);
+    const sum = (field: "used" | "borrowed" | "nominal") => of.reduce((total, line) => total + line[field], 0);
+    return { used: sum("used"), borrowed: sum("borrowed"), nominal: sum("nominal") };
+  });
+  return {
+    times: points.map(({ at }) => Date.parse(at) / 1000),
+    own: sums.map(({ used, borrowed }) => used - borrowed),
+    borrowed: sums.map(({ borrowed }) => borrowed),
+    nominal: sums.map(({ nominal }) => nominal),
+    pending: points.map(({ pending }) => pending),
+  };
+}
+
+/** Every resource that the queue had quota of or used at any of the points, GPUs first. */
+export function resourcesIn(points: readonly UsagePoint[]): string[] {
+  return [...new Set(points.flatMap(({ lines }) => lines.map(({ resource }) => resource)))].sort(byResource);
 }

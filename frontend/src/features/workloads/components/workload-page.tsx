@@ -1,12 +1,15 @@
 // One workload: pending reason, blockers, timeline, placement and actions.
 import { useQuery } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 
 import { Choices } from "@/components/ui/choices";
 import { RouterLink } from "@/components/ui/router-link";
 import { Page } from "@/components/ui/layout";
+import { announce } from "@/components/ui/notices";
 import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
 import type { WorkloadObject } from "@/lib/api/types";
+import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { explanationQuery, localQueueQuery, workloadQuery } from "../api/workloads";
@@ -100,16 +103,34 @@ function WaysToStart({ workload, workloadKey }: { workload: WorkloadObject; work
   return data === undefined ? null : <Remedies explanation={data} workload={workload} />;
 }
 
+const SECTIONS = ["overview", "pods", "logs", "definition"] as const;
+
+/** Digits show a section, l the logs; e resubmits with changes, y copies the name. */
+function useWorkloadKeys(workloadKey: string, shown: string, show: (view: string) => void): void {
+  const { history } = useRouter();
+  // In the logs digits choose a rank.
+  const digits = shown === "logs" ? [] : SECTIONS.map((section, index): [string, () => void] => [`${index + 1}`, () => show(section)]);
+  useHotkeys({
+    ...Object.fromEntries(digits),
+    l: () => show("logs"),
+    e: () => history.push(`/submit?from=${encodeURIComponent(workloadKey)}`),
+    y: () => void navigator.clipboard.writeText(workloadKey).then(() => announce(`Copied ${workloadKey}`)),
+  });
+}
+
 function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey: string }) {
   const url = useUrl();
+  const shown = url.get("view") || "overview";
+  const show = (view: string) => url.change({ ...OF_ONE_VIEW, view: view === "overview" ? "" : view }, "replace");
+  useWorkloadKeys(workloadKey, shown, show);
   return (
     <>
       <Headline workload={workload} workloadKey={workloadKey} />
       <WaysToStart workload={workload} workloadKey={workloadKey} />
       <Choices
         label="Workload sections"
-        value={url.get("view") || "overview"}
-        onChange={(view) => url.change({ ...OF_ONE_VIEW, view: view === "overview" ? "" : view }, "replace")}
+        value={shown}
+        onChange={show}
         choices={[
           {
             key: "overview",
