@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf, writtenOf } from "@/lib/api/request";
-import type { ApplyResults, Simulation } from "@/lib/api/types";
+import type { ApplyResults, References, Simulation } from "@/lib/api/types";
 
 import { keyOf, type Manifest } from "../model/documents";
 
@@ -42,6 +42,15 @@ export function objectsQuery(kind: Kind) {
       const found = await contentOf(api.GET(address, { params: { query: { limit: MAX_ITEMS } }, signal }));
       return (found.items as unknown as Manifest[]).map((item) => ({ ...item, kind }));
     },
+  });
+}
+
+/** What uses an object: other objects, and workloads with quota. */
+export function referencesQuery(stream: string) {
+  return queryOptions({
+    queryKey: ["objects", "references", stream],
+    queryFn: ({ signal }): Promise<References> => contentOf(api.GET("/v1/references", { params: { query: { stream } }, signal })),
+    enabled: stream !== "",
   });
 }
 

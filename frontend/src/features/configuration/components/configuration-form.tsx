@@ -4,7 +4,7 @@ import { Plus, X } from "lucide-react";
 import { type ReactNode, useId } from "react";
 
 import { Button } from "@/components/ui/button";
-import { SelectField, TextField } from "@/components/ui/fields";
+import { FieldGrid, SelectField, TextField } from "@/components/ui/fields";
 import { describedAt } from "@/lib/manifests/completions";
 import { descriptionsQuery } from "@/lib/manifests/descriptions";
 
@@ -12,6 +12,7 @@ import { namesQuery } from "../api/objects";
 import type { Issue } from "../model/documents";
 import { type FormField, FORMS, type LabelsInput, type ReferenceInput, type RowsInput, type SelectorInput } from "../model/forms";
 import { countAt, isWritten, labelsAt, type Place, pointerTo, valueAt, withLabels, withoutRow, withRow, withValue } from "../model/places";
+import { Cell } from "./cell";
 import styles from "./form.module.css";
 import { IssueWords } from "./issues";
 import { LabelRows } from "./label-rows";
@@ -40,11 +41,11 @@ export function ConfigurationForm({ kind, exists, ...rest }: FormProps) {
       {(FORMS[kind] ?? []).map((section) => (
         <fieldset key={section.title} className={styles.section}>
           <legend>{section.title}</legend>
-          <div className={styles.fields}>
+          <FieldGrid wide>
             {section.fields.map((field) => (
               <OneField key={pointerTo(field.place)} {...rest} field={field} help={helpFor(field.place)} readOnly={rest.readOnly || (exists && field.isFixed === true)} />
             ))}
-          </div>
+          </FieldGrid>
         </fieldset>
       ))}
     </div>
@@ -134,22 +135,17 @@ function Labels({ field, help, text, readOnly, issues, onChange }: InputProps<La
 }
 
 function Rows({ field, help, text, readOnly, issues, onChange }: InputProps<RowsInput>) {
-  const begun = Object.fromEntries(field.columns.map(({ name, choices }): [string, string] => [name, choices?.[0] ?? ""]));
+  // A column without a choice begins empty, and is left out of what is written.
+  const begun = Object.fromEntries(field.columns.flatMap(({ name, choices, listOf, number }): [string, string][] => (listOf || number || choices?.[0] === "" ? [] : [[name, choices?.[0] ?? ""]])));
   return (
     <Explained wide help={help} issues={issuesAt(issues, field.place)}>
       {() => (
         <div className={styles.rows}>
           {Array.from({ length: countAt(text, field.place) }, (_, index) => (
             <div key={index} className={styles.row} role="group" aria-label={`${field.one} ${index + 1}`}>
-              {field.columns.map(({ name, label, choices }) => {
-                const place = [...field.place, index, name];
-                const change = (event: { target: { value: string } }) => onChange(withValue(text, place, event.target.value));
-                return choices === undefined ? (
-                  <TextField key={name} label={label} spellCheck={false} readOnly={readOnly} value={valueAt(text, place)} onChange={change} />
-                ) : (
-                  <SelectField key={name} label={label} disabled={readOnly} options={choices.map((value) => ({ value, words: value }))} value={valueAt(text, place) || (choices[0] ?? "")} onChange={change} />
-                );
-              })}
+              {field.columns.map((column) => (
+                <Cell key={column.name} column={column} place={[...field.place, index, column.name]} text={text} readOnly={readOnly} onChange={onChange} />
+              ))}
               <Button shape="icon" look="quiet" hint={`Remove ${field.one}`} aria-label={`Remove ${field.one} ${index + 1}`} refusal={readOnly ? "Read-only" : undefined} onClick={() => onChange(withoutRow(text, field.place, index))}>
                 <X aria-hidden="true" />
               </Button>

@@ -88,7 +88,7 @@ function Chosen({ kind, name, found }: { kind: Kind; name: string; found: Manife
       </Empty>
     );
   }
-  return <Editor key={`${kind}/${name}`} title={`${kind} ${name}`} begin={documentOf(found)} aside={<HistoryLink kind={kind} name={name} />} />;
+  return <Editor key={`${kind}/${name}`} title={`${kind} ${name}`} begin={documentOf(found)} object={{ kind, name }} aside={<HistoryLink kind={kind} name={name} />} />;
 }
 
 function HistoryLink({ kind, name }: { kind: Kind; name: string }) {

@@ -9,19 +9,21 @@ import { CodeEditor, type CodeEditorHandle } from "@/components/ui/code-editor";
 import { Card } from "@/components/ui/layout";
 import { Empty, PartialNote } from "@/components/ui/states";
 import { problemOf } from "@/lib/api/problem";
+import type { References } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { useUrl } from "@/lib/hooks/use-url";
 import { refusalFor } from "@/lib/permissions";
 
-import { checkQuery } from "../api/objects";
+import { checkQuery, referencesQuery } from "../api/objects";
 import { threeWayMerge } from "../model/three-way-merge";
-import { type Issue, issuesOf, issuesOfProblem, keyOf, type Manifest, outcomeWords } from "../model/documents";
+import { type Issue, issuesOf, issuesOfProblem, keyOf, type Manifest, outcomeWords, streamOf } from "../model/documents";
 import { formKindOf, isOnForm } from "../model/forms";
 import { documentOf } from "../model/places";
 import { ApplyDialog } from "./apply-dialog";
 import { ConfigurationForm } from "./configuration-form";
 import styles from "./configuration.module.css";
 import { Issues } from "./issues";
+import { Uses } from "./uses";
 
 const PAUSE = 400;
 const PHONE = "(max-width: 44rem)";
@@ -38,10 +40,12 @@ export interface EditorProps {
   begin: string;
   /** Whether the object is a new one. */
   isNew?: boolean;
+  /** The object that is there; undefined for a new one and for pasted text. */
+  object?: { kind: string; name: string };
   aside?: ReactNode;
 }
 
-export function Editor({ title, begin, isNew = false, aside }: EditorProps) {
+export function Editor({ title, begin, isNew = false, object, aside }: EditorProps) {
   const url = useUrl();
   const refusal = refusalFor(useIdentity(), { on: "queue" });
   // As long as nothing is typed, it shows what is configured now; then what it was typed over is kept in mind.
@@ -54,7 +58,8 @@ export function Editor({ title, begin, isNew = false, aside }: EditorProps) {
   const { checked, issues, isChecking } = useChecked(isUntouched ? "" : text, refusal === undefined);
   const isBroken = issues.some((issue) => issue.severity === "error");
   const kind = formKindOf(begin);
-  const tab = useTab(isNew, kind !== undefined);
+  const uses = useQuery(referencesQuery(object === undefined ? "" : streamOf(object.kind, object.name)));
+  const tab = useTab(isNew, kind !== undefined, object !== undefined);
   const isForm = kind !== undefined && tab.shown === "form";
   // The form shows at its fields what is wrong with them.
   const listed = isForm ? issues.filter((issue) => !isOnForm(kind, issue.pointer)) : issues;
@@ -68,27 +73,26 @@ export function Editor({ title, begin, isNew = false, aside }: EditorProps) {
   const code = (
     <CodeEditor ref={area} label="Manifests" hint="One or more YAML documents, separated by ---" readOnly={refusal !== undefined} issues={issues} value={text} onChange={onTyped} />
   );
+  const choices = [
+    ...(kind === undefined ? [] : [{ key: "form", label: "Form", content: <FormOf kind={kind} text={text} exists={!isNew} readOnly={refusal !== undefined} issues={issues} onChange={onTyped} /> }]),
+    { key: "manifest", label: "YAML", content: code },
+    ...(object === undefined ? [] : [{ key: "uses", label: usesLabel(uses.data), content: <Uses {...object} query={uses} /> }]),
+  ];
   return (
     <div className={styles.stack}>
       <Card title={title} aside={aside} padded>
         <div className={styles.form}>
           {draft !== null && draft.over !== begin && <ChangedMeanwhile draft={draft} now={begin} onCarried={(text) => setDraft({ text, over: begin })} />}
-          {kind === undefined ? (
-            code
-          ) : (
-            <FormAndCode shown={tab.shown} onShow={tab.show} code={code}>
-              <FormOf kind={kind} text={text} exists={!isNew} readOnly={refusal !== undefined} issues={issues} onChange={onTyped} />
-            </FormAndCode>
+          {choices.length === 1 ? code : <Choices label="Show as" value={tab.shown} onChange={tab.show} choices={choices} />}
+          {tab.shown !== "uses" && (
+            <Checked
+              words={refusal ?? statusWords(isUntouched ? "" : text, checked && outcomeWords(checked), isChecking)}
+              refusal={refusal ?? applyRefusal(isUntouched ? "" : text, isBroken, checked === undefined, isSame)}
+              isChanged={draft !== null}
+              onPreview={() => setApplying(true)}
+              onDiscard={() => setDraft(null)}
+            />
           )}
-          <p role="status" className={styles.quiet}>
-            {refusal ?? statusWords(isUntouched ? "" : text, checked && outcomeWords(checked), isChecking)}
-          </p>
-          <Actions
-            refusal={refusal ?? applyRefusal(isUntouched ? "" : text, isBroken, checked === undefined, isSame)}
-            isChanged={draft !== null}
-            onPreview={() => setApplying(true)}
-            onDiscard={() => setDraft(null)}
-          />
         </div>
       </Card>
       {listed.length > 0 && <Issues issues={listed} onLine={isForm ? undefined : (line) => area.current?.select(line)} />}
@@ -97,15 +101,31 @@ export function Editor({ title, begin, isNew = false, aside }: EditorProps) {
   );
 }
 
-function FormAndCode({ shown, onShow, code, children }: { shown: string; onShow: (tab: string) => void; code: ReactNode; children: ReactNode }) {
-  const choices = [
-    { key: "form", label: "Form", content: children },
-    { key: "manifest", label: "YAML", content: code },
-  ];
-  return <Choices label="Edit as" value={shown} onChange={onShow} choices={choices} />;
+function usesLabel(found: References | undefined): string {
+  return found === undefined ? "Used by" : `Used by ${(found.objectCount + found.workloadCount).toLocaleString("en")}`;
 }
 
-function Actions({ refusal, isChanged, onPreview, onDiscard }: { refusal: string | undefined; isChanged: boolean; onPreview: () => void; onDiscard: () => void }) {
+interface CheckedProps {
+  words: string;
+  refusal: string | undefined;
+  isChanged: boolean;
+  onPreview: () => void;
+  onDiscard: () => void;
+}
+
+/** What a dry run found, and what can be done with the text. */
+function Checked({ words, ...actions }: CheckedProps) {
+  return (
+    <>
+      <p role="status" className={styles.quiet}>
+        {words}
+      </p>
+      <Actions {...actions} />
+    </>
+  );
+}
+
+function Actions({ refusal, isChanged, onPreview, onDiscard }: Omit<CheckedProps, "words">) {
   return (
     <div className={styles.actions}>
       <Button look="primary" refusal={refusal} onClick={onPreview}>
@@ -123,13 +143,14 @@ function Actions({ refusal, isChanged, onPreview, onDiscard }: { refusal: string
 }
 
 /** The tab in the address; without one, a form for a new object and on a phone. */
-function useTab(isNew: boolean, hasForm: boolean) {
+function useTab(isNew: boolean, hasForm: boolean, hasUses: boolean) {
+  const tabs = [...(hasForm ? ["form"] : []), "manifest", ...(hasUses ? ["uses"] : [])];
   const url = useUrl();
   const [isPhone] = useState(() => window.matchMedia(PHONE).matches);
-  const usual = isNew || isPhone ? "form" : "manifest";
+  const usual = (isNew || isPhone) && tabs.includes("form") ? "form" : "manifest";
   const asked = url.get("tab");
   return {
-    shown: hasForm && (asked === "form" || asked === "manifest") ? asked : usual,
+    shown: tabs.includes(asked) ? asked : usual,
     show: (tab: string) => url.change({ tab }, "replace"),
   };
 }

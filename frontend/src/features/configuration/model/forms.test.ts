@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { beginningOf, formKindOf, FORMS, isOnForm } from "./forms";
-import { isWritten, labelsAt, valueAt, withLabels, withoutRow, withRow, withValue } from "./places";
+import { isWritten, labelsAt, namesAt, namesIn, valueAt, withLabels, withNames, withoutRow, withRow, withValue } from "./places";
 import { type FlavorQuota, type QuotaGroup, quotaGroups, type QuotaRow, withAmount, withFlavor, withGroup, withoutFlavor, withoutResource, withResource } from "./quotas";
 
 const QUEUE = `apiVersion: kueue.x-k8s.io/v1beta2
@@ -68,6 +68,20 @@ describe("fields of a form", () => {
     const tainted = withRow(labelled, taints, { key: "gpu", effect: "NoSchedule" });
     expect(valueAt(tainted, [...taints, 0, "effect"])).toBe("NoSchedule");
     expect(withoutRow(tainted, taints, 0)).toBe(labelled);
+  });
+
+  it("edit admission checks with their flavors, and tolerations", () => {
+    const checks = ["spec", "admissionChecksStrategy", "admissionChecks"];
+    const checked = withRow(QUEUE, checks, { name: "budget" });
+    const limited = withNames(checked, [...checks, 0, "onFlavors"], namesIn("a100, h100 a100,"));
+    expect(namesAt(limited, [...checks, 0, "onFlavors"])).toEqual(["a100", "h100"]);
+    expect(withNames(limited, [...checks, 0, "onFlavors"], [])).toBe(checked);
+    expect(withoutRow(checked, checks, 0)).toBe(QUEUE);
+    expect(isOnForm("ClusterQueue", "/spec/admissionChecksStrategy/admissionChecks/0/name")).toBe(true);
+    const tolerations = ["spec", "tolerations", 0];
+    const tolerated = withRow(beginningOf("ResourceFlavor"), ["spec", "tolerations"], { key: "gpu", operator: "Exists" });
+    expect(withValue(tolerated, [...tolerations, "tolerationSeconds"], 60)).toContain("tolerationSeconds: 60");
+    expect(isOnForm("ResourceFlavor", "/spec/tolerations/0/key")).toBe(true);
   });
 
   it("are there for one manifest of a kind with a form, and leave any other text as it is", () => {

@@ -34,11 +34,23 @@ export interface LabelsInput extends Field {
   input: "labels";
 }
 
+export interface RowColumn {
+  name: string;
+  label: string;
+  /** The first one is what a new row begins with; an empty one is no value. */
+  choices?: readonly string[];
+  /** The kind of the object that it names. */
+  of?: "AdmissionCheck";
+  /** The kind of the objects that it lists by name; none is all of them. */
+  listOf?: "ResourceFlavor";
+  number?: true;
+}
+
 /** A list of records, a row for each. */
 export interface RowsInput extends Field {
   input: "rows";
   one: string;
-  columns: readonly { name: string; label: string; choices?: readonly string[] }[];
+  columns: readonly RowColumn[];
 }
 
 /** Namespaces: none, all, or those with some labels. */
@@ -85,6 +97,21 @@ export const FORMS: Readonly<Record<string, readonly FormSection[]>> = {
         { place: ["spec", "preemption", "borrowWithinCohort", "policy"], label: "While borrowing", input: "choice", choices: ["Never", "LowerPriority"], usual: "Never" },
       ],
     },
+    {
+      title: "Admission checks",
+      fields: [
+        {
+          place: ["spec", "admissionChecksStrategy", "admissionChecks"],
+          label: "Admission checks",
+          input: "rows",
+          one: "admission check",
+          columns: [
+            { name: "name", label: "AdmissionCheck", of: "AdmissionCheck" },
+            { name: "onFlavors", label: "Only for flavors", listOf: "ResourceFlavor" },
+          ],
+        },
+      ],
+    },
   ],
   LocalQueue: [
     {
@@ -117,6 +144,24 @@ export const FORMS: Readonly<Record<string, readonly FormSection[]>> = {
             { name: "key", label: "Key" },
             { name: "value", label: "Value" },
             { name: "effect", label: "Effect", choices: ["NoSchedule", "NoExecute", "PreferNoSchedule"] },
+          ],
+        },
+      ],
+    },
+    {
+      title: "Tolerations",
+      fields: [
+        {
+          place: ["spec", "tolerations"],
+          label: "Tolerations",
+          input: "rows",
+          one: "toleration",
+          columns: [
+            { name: "key", label: "Key" },
+            { name: "operator", label: "Operator", choices: ["Equal", "Exists"] },
+            { name: "value", label: "Value" },
+            { name: "effect", label: "Effect", choices: ["", "NoSchedule", "NoExecute", "PreferNoSchedule"] },
+            { name: "tolerationSeconds", label: "Seconds", number: true },
           ],
         },
       ],

@@ -34,6 +34,22 @@ export function withLabels(text: string, place: Place, labels: readonly [string,
   return withValue(text, place, labels.length === 0 ? "" : Object.fromEntries(labels));
 }
 
+/** The texts of a list. */
+export function namesAt(text: string, place: Place): string[] {
+  const found = documentOf(text)?.getIn(place, true);
+  return isSeq(found) ? found.toJSON().map(String) : [];
+}
+
+/** The names in a text that commas and spaces part, each once. */
+export function namesIn(typed: string): string[] {
+  return [...new Set(typed.split(/[\s,]+/).filter((name) => name !== ""))];
+}
+
+/** The text with a list of names at a place; an empty list is taken out. */
+export function withNames(text: string, place: Place, names: readonly string[]): string {
+  return withValue(text, place, names.length === 0 ? "" : [...names]);
+}
+
 /** The number of records in a list. */
 export function countAt(text: string, place: Place): number {
   const found = documentOf(text)?.getIn(place, true);

@@ -34,6 +34,14 @@ export function nodeQuery(name: string) {
   });
 }
 
+/** The workloads with pods on a node. */
+export function nodeUseQuery(name: string) {
+  return queryOptions({
+    queryKey: ["topology", "node use", name],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/references", { params: { query: { stream: `node/${name}` } }, signal })),
+  });
+}
+
 /** The nodes that an executor serves. */
 export function nodesQuery(executor: Executor | undefined) {
   const labelSelector = selectorText(executor?.spec.nodeSelector ?? {});
@@ -42,4 +50,20 @@ export function nodesQuery(executor: Executor | undefined) {
     queryFn: async ({ signal }): Promise<Node[]> => (await contentOf(api.GET("/v1/nodes", { params: { query: { labelSelector, limit: MAX_ITEMS } }, signal }))).items,
     enabled: labelSelector !== "",
   });
+}
+
+export type ExecutorAction = "drain" | "uncordon";
+
+/** The workloads on all nodes of an executor, and what draining these now would do to each. */
+export function executorDrainQuery(name: string) {
+  return queryOptions({
+    queryKey: ["topology", "executor drain", name],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/executors/{name}/drain-preview", { params: { path: { name } }, signal })),
+    retry: false,
+  });
+}
+
+/** Moves the pods of all nodes of an executor away, or lets these nodes take pods again. */
+export function actOnExecutor(action: ExecutorAction, name: string, reason: string): Promise<unknown> {
+  return contentOf(api.POST(`/v1/executors/{name}/${action}`, { params: { path: { name } }, body: { reason } }));
 }

@@ -1,7 +1,9 @@
 // One executor: whether it is heard of, what becomes of its pods where it is not, and its nodes.
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { Ban } from "lucide-react";
 
+import { Badge } from "@/components/ui/badge";
+import { Figures } from "@/components/ui/figures";
 import { Card, Page } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
@@ -13,13 +15,16 @@ import { byResource, shortResource } from "@/lib/format/amounts";
 import { formatDuration } from "@/lib/format/times";
 
 import { executorQuery, nodesQuery } from "../api/executors";
-import { faultsOf, nodeStateOf, policyWords, stateOf, termsOf } from "../model/executors";
+import { actionsOn, drainProgress, drainStateOf, faultsOf, nodeStateOf, policyWords, stateOf, termsOf } from "../model/executors";
+import { ExecutorActions } from "./executor-actions";
 import styles from "./executors.module.css";
 import { StateBadge } from "./state-badge";
 
 export function ExecutorPage({ name }: { name: string }) {
   const found = useQuery(executorQuery(name));
   const nodes = useQuery(nodesQuery(found.data));
+  const state = drainStateOf((nodes.data ?? []).filter(({ status }) => status?.executor === name));
+  const progress = drainProgress(state, found.data?.status?.runningPods ?? 0);
   const isSelecting = Object.keys(found.data?.spec.nodeSelector ?? {}).length > 0;
   return (
     <Page
@@ -29,6 +34,7 @@ export function ExecutorPage({ name }: { name: string }) {
         <>
           <RouterLink to={`/events?${new URLSearchParams({ stream: `executor/${name}` })}`}>Events</RouterLink>
           <RouterLink to={`/history?${new URLSearchParams({ stream: `executor/${name}` })}`}>Change history</RouterLink>
+          <ExecutorActions name={name} actions={actionsOn(state, found.data?.status?.nodes ?? 0)} />
         </>
       }
     >
@@ -36,7 +42,14 @@ export function ExecutorPage({ name }: { name: string }) {
         {(executor) => (
           <div className={styles.stack}>
             <State executor={executor} />
-            <Figures executor={executor} />
+            {progress !== "" && (
+              <p>
+                <Badge tone="hold" icon={Ban}>
+                  {progress}
+                </Badge>
+              </p>
+            )}
+            <Terms executor={executor} />
             <Card title="Nodes" aside={isSelecting ? `${nodes.data?.length ?? "…"}` : undefined}>
               {isSelecting ? (
                 <View query={nodes} rows={4} empty={(items) => (items.length === 0 ? <Empty title="No node has its labels" /> : undefined)}>
@@ -78,25 +91,20 @@ function State({ executor }: { executor: Executor }) {
   );
 }
 
-function Figures({ executor }: { executor: Executor }) {
+function Terms({ executor }: { executor: Executor }) {
   const { status } = executor;
   const { leaseSeconds, policy } = termsOf(executor);
-  const figures: [string, ReactNode][] = [
-    ["Running pods", status?.runningPods ?? 0],
-    ["Lease", formatDuration(leaseSeconds)],
-    ["If lost", policy],
-    ["Last seen", <Timestamp key="seen" at={status?.lastSeenAt} />],
-    ["Version", status?.version || "—"],
-  ];
   return (
-    <dl className={styles.figures} aria-label="Figures">
-      {figures.map(([words, value]) => (
-        <div key={words}>
-          <dt>{words}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <Figures
+      label="Figures"
+      items={[
+        { words: "Running pods", value: status?.runningPods ?? 0 },
+        { words: "Lease", value: formatDuration(leaseSeconds) },
+        { words: "If lost", value: policy },
+        { words: "Last seen", value: <Timestamp at={status?.lastSeenAt} /> },
+        { words: "Version", value: status?.version || "—" },
+      ]}
+    />
   );
 }
 

@@ -13,6 +13,7 @@ import { formatDuration } from "@/lib/format/times";
 
 import { executorsQuery } from "../api/executors";
 import { stateOf, termsOf } from "../model/executors";
+import { ExecutorActions } from "./executor-actions";
 import styles from "./executors.module.css";
 import { StateBadge } from "./state-badge";
 
@@ -25,6 +26,7 @@ const HEADS = [
   { words: "If lost", spare: true },
   { words: "Version", spare: true },
   { words: "Last seen", spare: true },
+  { words: "Actions", spare: true },
 ] as const;
 const COMMAND = "headgate agent --name rack-a";
 
@@ -81,6 +83,7 @@ function Row({ item }: { item: Executor }) {
       <td data-spare>
         <Timestamp at={status?.lastSeenAt} />
       </td>
+      <td data-spare>{(status?.nodes ?? 0) > 0 && <ExecutorActions name={name} actions={["drain"]} inList />}</td>
     </tr>
   );
 }

@@ -1,16 +1,20 @@
 // One node: whether it takes pods, what it offers, its devices, conditions and labels.
 import { useQuery } from "@tanstack/react-query";
 
+import { Figures } from "@/components/ui/figures";
+import { HostActions } from "@/components/ui/host-actions";
 import { Card, Page } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
+import { Empty } from "@/components/ui/states";
 import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
 import type { Node } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
 import { byResource, formatAmount, shortResource } from "@/lib/format/amounts";
 import { formatDuration } from "@/lib/format/times";
 
-import { nodeQuery } from "../api/executors";
+import { nodeQuery, nodeUseQuery } from "../api/executors";
 import { nodeStateOf } from "../model/executors";
 import styles from "./executors.module.css";
 import { StateBadge } from "./state-badge";
@@ -25,14 +29,16 @@ export function NodePage({ name }: { name: string }) {
         <>
           <RouterLink to={`/topology?${new URLSearchParams({ host: name })}`}>Show on the map</RouterLink>
           <RouterLink to={`/events?${new URLSearchParams({ stream: `node/${name}` })}`}>Events</RouterLink>
+          {found.data && <HostActions name={name} isCordoned={found.data.spec.unschedulable === true} />}
         </>
       }
     >
       <View query={found} rows={6}>
         {(node) => (
           <div className={styles.stack}>
-            <Figures node={node} />
+            <State node={node} />
             <Offers node={node} />
+            <Workloads name={name} />
             <Devices node={node} />
             <Conditions node={node} />
           </div>
@@ -42,32 +48,19 @@ export function NodePage({ name }: { name: string }) {
   );
 }
 
-function Figures({ node }: { node: Node }) {
+function State({ node }: { node: Node }) {
   const { status } = node;
   const lease = status?.leaseSeconds ?? 0;
   return (
-    <dl className={styles.figures} aria-label="State">
-      <div>
-        <dt>State</dt>
-        <dd>
-          <StateBadge {...nodeStateOf(node)} />
-        </dd>
-      </div>
-      <div>
-        <dt>Executor</dt>
-        <dd>{status?.executor ? <RouterLink to={`/executors/${encodeURIComponent(status.executor)}`}>{status.executor}</RouterLink> : "—"}</dd>
-      </div>
-      <div>
-        <dt>Lease</dt>
-        <dd>{lease > 0 ? formatDuration(lease) : "none"}</dd>
-      </div>
-      <div>
-        <dt>Since</dt>
-        <dd>
-          <Timestamp at={node.metadata.creationTimestamp} />
-        </dd>
-      </div>
-    </dl>
+    <Figures
+      label="State"
+      items={[
+        { words: "State", value: <StateBadge {...nodeStateOf(node)} /> },
+        { words: "Executor", value: status?.executor ? <RouterLink to={`/executors/${encodeURIComponent(status.executor)}`}>{status.executor}</RouterLink> : "—" },
+        { words: "Lease", value: lease > 0 ? formatDuration(lease) : "none" },
+        { words: "Since", value: <Timestamp at={node.metadata.creationTimestamp} /> },
+      ]}
+    />
   );
 }
 
@@ -84,6 +77,26 @@ function Offers({ node: { status } }: { node: Node }) {
           </tr>
         ))}
       </PlainTable>
+    </Card>
+  );
+}
+
+function Workloads({ name }: { name: string }) {
+  const use = useQuery(nodeUseQuery(name));
+  return (
+    <Card title="Workloads" aside={use.data === undefined ? undefined : `${use.data.workloadCount}`}>
+      <View query={use} rows={2} empty={({ workloadCount }) => (workloadCount === 0 ? <Empty title="No workloads on this node" /> : undefined)}>
+        {({ workloads, workloadCount }) => (
+          <ul className={styles.users}>
+            {workloads.map((key) => (
+              <li key={key}>
+                <RouterLink to={workloadAddress(key)}>{key}</RouterLink>
+              </li>
+            ))}
+            {workloadCount > workloads.length && <li>and {workloadCount - workloads.length} more</li>}
+          </ul>
+        )}
+      </View>
     </Card>
   );
 }

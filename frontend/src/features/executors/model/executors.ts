@@ -49,7 +49,7 @@ export function selectorText(labels: Record<string, string>): string {
 }
 
 export interface NodeState {
-  words: "Ready" | "Not ready" | "Cordoned";
+  words: "Ready" | "Not ready" | "Cordoned" | "Draining";
   tone: Tone;
 }
 
@@ -57,7 +57,37 @@ export interface NodeState {
 export function nodeStateOf({ spec, status }: Pick<Node, "spec" | "status">): NodeState {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   if (ready?.status !== "True") return { words: "Not ready", tone: "bad" };
+  if (spec.draining) return { words: "Draining", tone: "hold" };
   return spec.unschedulable ? { words: "Cordoned", tone: "hold" } : { words: "Ready", tone: "good" };
+}
+
+export interface DrainState {
+  /** Of all nodes. */
+  draining: number;
+  closed: number;
+  nodes: number;
+}
+
+/** How many of the nodes are drained, and how many take no new pods. */
+export function drainStateOf(nodes: Pick<Node, "spec">[]): DrainState {
+  return {
+    draining: nodes.filter(({ spec }) => spec.draining === true).length,
+    closed: nodes.filter(({ spec }) => spec.unschedulable === true).length,
+    nodes: nodes.length,
+  };
+}
+
+/** What can be done to all nodes; nodes that are not selected by labels are counted and not known. */
+export function actionsOn({ draining, closed, nodes }: DrainState, registered: number): ("drain" | "uncordon")[] {
+  if (nodes === 0) return registered === 0 ? [] : ["uncordon", "drain"];
+  return [...(closed > 0 ? (["uncordon"] as const) : []), ...(draining < nodes ? (["drain"] as const) : [])];
+}
+
+/** How far a drain is; empty where no node is drained. */
+export function drainProgress({ draining, nodes }: DrainState, runningPods: number): string {
+  if (draining === 0) return "";
+  const left = runningPods === 0 ? "no pods left" : `${runningPods} ${runningPods === 1 ? "pod" : "pods"} running`;
+  return `Draining ${draining === nodes ? "all" : `${draining} of ${nodes}`} nodes, ${left}`;
 }
 
 function conditionOf({ status }: Executor, type: string): Condition | undefined {
