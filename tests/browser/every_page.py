@@ -37,6 +37,11 @@ def every_page(client: HeadgateClient) -> dict[str, tuple[str, str]]:
             f"/configuration?kind=ClusterQueue&name={name}",
             "Configuration",
         )
+        for tab in ("form", "uses"):
+            found[f"configuration-{tab}"] = (
+                f"/configuration?kind=ClusterQueue&name={name}&tab={tab}",
+                "Configuration",
+            )
     for node in _first(client, "/v1/nodes"):
         found["node"] = (f"/nodes/{node['metadata']['name']}", node["metadata"]["name"])
         found["topology-host"] = (f"/topology?host={node['metadata']['name']}", "Topology")

@@ -84,8 +84,22 @@ def test_configuration_by_form_with_diff_and_affected_workloads(
     page.get_by_role("button", name="Add label").click()
     page.get_by_label("Key").fill("gpu")
     page.get_by_label("Value").fill("h100")
+    page.get_by_role("button", name="Add toleration").click()
+    toleration = page.get_by_role("group", name="toleration 1")
+    toleration.get_by_label("Key").fill("gpu")
+    toleration.get_by_label("Operator").select_option("Exists")
+    assert screen.violations() == []
     _apply(screen, "new hosts")
-    assert client.read("/v1/resourceflavors/h100")["spec"]["nodeLabels"] == {"gpu": "h100"}
+    spec = client.read("/v1/resourceflavors/h100")["spec"]
+    assert spec["nodeLabels"] == {"gpu": "h100"}
+    assert [(one["key"], one["operator"]) for one in spec["tolerations"]] == [("gpu", "Exists")]
+    page.get_by_role("tab", name="Used by").click()
+    expect(page.get_by_text("ResourceFlavor h100 is not in use")).to_be_visible()
+    screen.open(f"{HERE}&tab=uses", "Configuration")
+    expect(page.get_by_role("region", name="LocalQueue")).to_be_visible()
+    for holder in HOLDERS:
+        expect(page.get_by_role("link", name=holder)).to_be_visible()
+    assert screen.violations() == []
 
     screen.open(f"{HERE}&tab=form", "Configuration")
     quota = page.get_by_label(f"Nominal quota of {GPU} in a100")
@@ -94,6 +108,10 @@ def test_configuration_by_form_with_diff_and_affected_workloads(
     expect(quota).to_have_attribute("aria-invalid", "true")
     assert screen.violations() == []
     quota.fill("8")
+    page.get_by_role("button", name="Add admission check").click()
+    check = page.get_by_role("group", name="admission check 1")
+    expect(check.get_by_label("Only for flavors")).to_have_attribute("placeholder", "all")
+    check.get_by_role("button", name="Remove admission check 1").click()
     page.get_by_label("Stop policy").select_option("HoldAndDrain")
     page.get_by_role("button", name="Preview changes").click()
     dialog = page.get_by_role("dialog")

@@ -24,6 +24,11 @@ def test_g_and_a_letter_go_to_a_page(overview: Screen) -> None:
         overview.page.keyboard.press("g")
         overview.page.keyboard.press(key)
         expect(overview.page.get_by_role("heading", level=1, name=title)).to_be_visible()
+    overview.open("/workloads", "Workloads")
+    overview.page.keyboard.press("g")
+    # Alone it would select a row here.
+    overview.page.keyboard.press("x")
+    expect(overview.page.get_by_role("heading", level=1, name="Executors")).to_be_visible()
 
 
 def test_a_row_is_found_opened_and_closed_without_a_mouse(

@@ -7,9 +7,11 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from headgate.client.client import HeadgateClient
+from headgate.client.executors import ExecutorClient
 from headgate.client.schemas import Report, domains_of
+from headgate.client.transport import Connection
 from tests.browser.cluster import GPU, HOSTNAME, HOSTS, NAMESPACE, RACK, workload
-from tests.browser.conftest import new_context, sign_in
+from tests.browser.conftest import new_context, sign_in, token_of
 from tests.browser.screen import Screen
 from tests.browser.test_live import make_ready, phase_of
 from tests.processes.programs import wait_until
@@ -192,3 +194,43 @@ def test_executors_and_what_follows_where_one_is_lost(
     client.remove("/v1/executors/rack")
     for host in HOSTS:
         beat(client, host, ready=True)
+
+
+@pytest.mark.nightly
+def test_an_executor_is_drained_after_a_preview_and_taken_back(
+    screen: Screen, headgate: Up, client: HeadgateClient
+) -> None:
+    page = screen.page
+    rack = {
+        "apiVersion": "headgate.dev/v1",
+        "kind": "Executor",
+        "metadata": {"name": "switch"},
+        "spec": {"nodeSelector": {"pool": "switch"}},
+    }
+    client.apply_objects([rack])
+    connection = Connection(url=headgate.url, token=token_of(headgate), source="test")
+    with ExecutorClient(connection, "switch") as executor:
+        executor.claim(version="1", capabilities=(), boot_id="")
+        nodes = [
+            {"name": f"port-{n}", "capacity": {"cpu": 1}, "labels": {"pool": "switch"}}
+            for n in (1, 2)
+        ]
+        executor.register_nodes(nodes)
+    screen.open("/executors/switch", "switch")
+    page.get_by_role("button", name="Drain…").click()
+    dialog = page.get_by_role("dialog", name="Drain executor switch")
+    expect(dialog.get_by_text("No workloads are affected")).to_be_visible()
+    expect(dialog.get_by_text("Marks its 2 nodes unschedulable")).to_be_visible()
+    assert screen.violations() == []
+    dialog.get_by_label("Reason").fill("new switch")
+    dialog.get_by_role("button", name="Drain", exact=True).click()
+    expect(page.get_by_text("Draining all nodes, no pods left")).to_be_visible()
+    expect(screen.row("port-1")).to_contain_text("Draining")
+    page.get_by_role("button", name="Uncordon…").click()
+    page.get_by_label("Reason").fill("done")
+    page.get_by_role("dialog").get_by_role("button", name="Uncordon", exact=True).click()
+    expect(screen.row("port-1")).to_contain_text("Ready")
+    expect(page.get_by_role("button", name="Uncordon…")).to_have_count(0)
+    client.remove("/v1/executors/switch")
+    for name in ("port-1", "port-2"):
+        client.remove(f"/v1/nodes/{name}")

@@ -83,6 +83,16 @@ def test_the_queues_show_quota_and_usage(screen: Screen) -> None:
     for name in ("everyone", QUEUE, LENDER):
         expect(screen.page.get_by_role("main").get_by_text(name).first).to_be_visible()
     expect(screen.page.get_by_role("img", name="GPU of a100").first).to_be_visible()
+    cohort, lender = screen.row("everyone"), screen.row(LENDER)
+    expect(cohort).to_contain_text("of 8")
+    expect(lender).to_contain_text("of 4")
+    screen.page.get_by_role("button", name="Collapse cohort").click()
+    expect(lender).to_have_count(0)
+    screen.page.get_by_role("columnheader").get_by_role("button", name="Name").click()
+    expect(lender).to_be_visible()
+    expect(cohort).to_have_count(0)
+    screen.page.get_by_label("Resource").select_option("cpu")
+    expect(lender).to_contain_text("of 16")
 
 
 def test_the_map_shows_a_host_and_takes_it_out_of_use(

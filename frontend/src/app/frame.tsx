@@ -1,22 +1,25 @@
 // The frame of every page: navigation, freshness of the data, and the signed-in user.
+import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { History as HistoryIcon, Menu as MenuIcon, Plus, Search } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useEffectEvent, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { RouterLink } from "@/components/ui/router-link";
 import { Notices } from "@/components/ui/notices";
+import { causesQuery } from "@/lib/api/attention";
 import { type Hotkeys, useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useKeptRange } from "@/lib/hooks/use-time-range";
 import { useIdentity } from "@/lib/hooks/use-session";
 
 import { FreshnessBadge } from "./freshness-badge";
 import { HelpDialog } from "./help-dialog";
-import { DESTINATIONS, type Destination, isFolded, isHere } from "./navigation";
+import { ATTENTION, DESTINATIONS, type Destination, firstPages, isFolded, isHere } from "./navigation";
 import { Palette } from "./palette";
 import { PastBar } from "./past-bar";
 import { PersonMenu } from "./person-menu";
 import styles from "./frame.module.css";
+import { chosenStart, startPath } from "./start-page";
 import { ThemeSwitch } from "./theme-switch";
 import { TimeRangePicker } from "./time-range-picker";
 import { useShownMoment } from "./use-shown-moment";
@@ -29,6 +32,7 @@ export function Frame() {
   const [past, setPast] = useState(false);
   const moment = useShownMoment();
   useKeptRange();
+  useStartPage();
   const pages: Hotkeys = Object.fromEntries(DESTINATIONS.map(({ key, path }) => [`g ${key}`, () => history.push(path)]));
   useHotkeys({ ...pages, "?": () => setHelp(true), "Ctrl+k": () => setPalette((open) => !open) });
   return (
@@ -37,16 +41,6 @@ export function Frame() {
         Skip to main content
       </a>
       <header className={styles.top}>
-        <Button
-          look="quiet"
-          shape="icon"
-          className={styles.menuButton}
-          aria-label="Pages"
-          aria-expanded={navigation}
-          onClick={() => setNavigation(!navigation)}
-        >
-          <MenuIcon aria-hidden="true" />
-        </Button>
         <RouterLink to="/" className={styles.brand} aria-label="Headgate home">
           <Mark />
           <span>Headgate</span>
@@ -74,11 +68,23 @@ export function Frame() {
       <main id="content" className={styles.main} tabIndex={-1} data-past={moment !== "" || undefined}>
         <Outlet key={moment === "" ? "now" : "past"} />
       </main>
+      <BottomBar open={navigation} onMore={() => setNavigation(!navigation)} onGone={() => setNavigation(false)} />
       {palette && <Palette onClose={() => setPalette(false)} />}
       <HelpDialog open={help} onClose={() => setHelp(false)} />
       <Notices />
     </div>
   );
+}
+
+/** Opens the start page where Headgate was opened without naming a page. */
+function useStartPage(): void {
+  const { history } = useRouter();
+  const open = useEffectEvent(() => {
+    const { pathname, search } = history.location;
+    const path = startPath(chosenStart());
+    if (pathname === "/" && search === "" && path !== "/") history.replace(path);
+  });
+  useEffect(() => open(), []);
 }
 
 function Sidebar({ open, onGone }: { open: boolean; onGone: () => void }) {
@@ -110,6 +116,33 @@ function Sidebar({ open, onGone }: { open: boolean; onGone: () => void }) {
   );
 }
 
+/** The pages at hand on a phone; all others come with the sidebar. */
+function BottomBar({ open, onMore, onGone }: { open: boolean; onMore: () => void; onGone: () => void }) {
+  const pages = firstPages(useIdentity());
+  return (
+    <nav className={styles.bottom} aria-label="Main">
+      <ul>
+        {pages.map((page) => (
+          <PageLink key={page.path} page={page} onGone={onGone} />
+        ))}
+        <li>
+          <button type="button" className={styles.destination} aria-expanded={open} onClick={onMore}>
+            <MenuIcon aria-hidden="true" />
+            More
+          </button>
+        </li>
+      </ul>
+    </nav>
+  );
+}
+
+/** How many causes are open that are no mere information. */
+function AttentionCount() {
+  const causes = useQuery(causesQuery).data?.causes ?? [];
+  const open = causes.filter(({ severity, state }) => severity !== "info" && state === "Open").length;
+  return open === 0 ? null : <span className={styles.count}>{open}</span>;
+}
+
 function PageLink({ page, onGone }: { page: Destination; onGone: () => void }) {
   const { pathname, searchStr } = useRouterState({ select: (state) => state.location });
   return (
@@ -117,6 +150,7 @@ function PageLink({ page, onGone }: { page: Destination; onGone: () => void }) {
       <RouterLink to={page.path} className={styles.destination} aria-current={isHere(page, pathname, searchStr) ? "page" : undefined} onClick={onGone}>
         <page.icon aria-hidden="true" />
         {page.words}
+        {page.path === ATTENTION && <AttentionCount />}
         <span className={styles.keys} aria-hidden="true">
           <kbd>g</kbd> <kbd>{page.key}</kbd>
         </span>

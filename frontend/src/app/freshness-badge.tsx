@@ -1,4 +1,4 @@
-// How fresh everything on screen is: position, age, and whether the stream is connected.
+// How fresh everything on screen is: whether the stream is connected, else the age; the position is in the hint.
 import { useQuery } from "@tanstack/react-query";
 import { CircleDashed, CloudOff, History, Radio, RefreshCw } from "lucide-react";
 
@@ -40,15 +40,14 @@ export function FreshnessBadge() {
     );
   }
   return (
-    <Hint text={`${look.remark} Last update ${age} ago, event #${position}.`}>
+    <Hint text={`${look.remark} Last update ${age} ago, event #${position.toLocaleString("en")}.`}>
       <span className={styles.badge} tabIndex={0} data-link={link} data-testid="freshness">
         <span role="status">
           <Badge tone={look.tone} icon={look.icon}>
             {look.words}
           </Badge>
         </span>
-        {position > 0 && <span className={styles.position}>#{position.toLocaleString("en")}</span>}
-        {link !== "connected" && <span className={styles.position}>{age}</span>}
+        {link !== "connected" && <span className={styles.age}>{age}</span>}
       </span>
     </Hint>
   );

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Identity } from "@/lib/api/types";
 
-import { DESTINATIONS, isFolded, isHere } from "./navigation";
+import { DESTINATIONS, firstPages, isFolded, isHere } from "./navigation";
 
 function seenBy(role: Identity["role"]): string[] {
   const identity = { name: "ana", role, namespaces: [] };
@@ -25,4 +25,10 @@ test("one page is the current one", () => {
 
 test("no key leads to two pages", () => {
   expect(new Set(DESTINATIONS.map(({ key }) => key)).size).toBe(DESTINATIONS.length);
+});
+
+test("three pages are at hand on a narrow screen, the first by role", () => {
+  const wordsOf = (role: Identity["role"]) => firstPages({ name: "ana", role, namespaces: [] }).map(({ words }) => words);
+  expect(wordsOf("submitter")).toEqual(["My work", "Workloads", "Needs attention"]);
+  expect(wordsOf("admin")).toEqual(["Overview", "Workloads", "Needs attention"]);
 });

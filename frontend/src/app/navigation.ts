@@ -15,10 +15,12 @@ export interface Destination {
   folded?: "submitters" | "others";
 }
 
+export const ATTENTION = "/needs-attention";
+
 export const DESTINATIONS: Destination[] = [
   { key: "m", words: "My work", path: "/workloads?filter=owner:me", icon: UserRound, group: "Work", folded: "others" },
   { key: "o", words: "Overview", path: "/", icon: LayoutDashboard, group: "Work" },
-  { key: "a", words: "Needs attention", path: "/needs-attention", icon: LifeBuoy, group: "Work", folded: "submitters" },
+  { key: "a", words: "Needs attention", path: ATTENTION, icon: LifeBuoy, group: "Work", folded: "submitters" },
   { key: "w", words: "Workloads", path: "/workloads", icon: Boxes, group: "Work" },
   { key: "q", words: "Queues", path: "/queues", icon: Inbox, group: "Work" },
   { key: "t", words: "Topology", path: "/topology", icon: Waypoints, group: "Work" },
@@ -40,6 +42,12 @@ const SUBMITTERS: readonly string[] = ["submitter"];
 export function isFolded(page: Destination, identity: Identity | undefined): boolean {
   if (identity === undefined) return false;
   return page.folded === (SUBMITTERS.includes(identity.role) ? "submitters" : "others");
+}
+
+/** The pages at hand on a narrow screen: where the user's work begins, all workloads, and what needs attention. */
+export function firstPages(identity: Identity | undefined): Destination[] {
+  const start = identity !== undefined && SUBMITTERS.includes(identity.role) ? "m" : "o";
+  return [start, "w", "a"].map((key) => DESTINATIONS.find((page) => page.key === key)).filter((page) => page !== undefined);
 }
 
 /** Whether the address is the page's; of two that fit, the one that says more. */

@@ -1,13 +1,21 @@
-// The signed-in user, and signing out.
+// The signed-in user, the page to start with, and signing out.
 import { CircleUser } from "lucide-react";
+import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { Menu } from "@/components/ui/menu";
 import { signOut } from "@/lib/api/session";
 import { useIdentity } from "@/lib/hooks/use-session";
 
+import { chooseStart, chosenStart, START_PAGES, type StartPage } from "./start-page";
+
 export function PersonMenu({ onHelp }: { onHelp: () => void }) {
   const identity = useIdentity();
+  const [start, setStart] = useState(chosenStart);
+  const choose = (next: StartPage) => {
+    chooseStart(next);
+    setStart(next);
+  };
   return (
     <Menu
       heading={identity ? `${identity.name}, ${(identity.grants ?? []).map((grant) => grant.role).join(", ")}` : "Signed in"}
@@ -17,6 +25,7 @@ export function PersonMenu({ onHelp }: { onHelp: () => void }) {
         </Button>
       }
       items={[
+        ...START_PAGES.map(({ key, words }) => ({ key, words: `Start page: ${words}`, checked: key === start, onSelect: () => choose(key) })),
         { key: "help", words: "Keyboard shortcuts", onSelect: onHelp },
         { key: "documentation", words: "Documentation", onSelect: () => window.open("/help", "_blank", "noopener") },
         { key: "docs", words: "API reference", onSelect: () => window.open("/docs", "_blank", "noopener") },
