@@ -1,5 +1,6 @@
 """What one caller asks does not keep the others waiting, however much it is."""
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -24,6 +25,8 @@ was being answered already.
 """
 
 MOMENT_SECONDS = 0.05
+PAUSE_SECONDS = 0.005
+"""Between reads, so that they stay within the limit of requests where the work takes long."""
 OF_REQUESTS = 10
 """So many ids, or fewer, may have been taken for requests that are under way themselves."""
 
@@ -120,4 +123,5 @@ def _meanwhile(
             halfway += ids.is_halfway
             if halfway >= ANSWERED:
                 ids.enough.set()
+            time.sleep(PAUSE_SECONDS)
         return asked.result(), halfway

@@ -64,9 +64,13 @@ def running(host: AgentHost, index: int = 0) -> ObservedRun:
 
 
 def lines(host: AgentHost, count: int) -> list[str]:
-    """The lines of the first pod once there are so many."""
+    """The lines of the first pod once there are so many.
+
+    An earlier test's pod of the same name may still end: the shim is started again until it has.
+    """
 
     def look() -> list[str] | None:
+        host.observe()
         found = output_of(host, key_of()).splitlines()
         return found if len(found) >= count else None
 
