@@ -22,6 +22,7 @@ from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import evolve_state
+from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.embedded.servers import EmbeddedPostgres
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api
@@ -206,6 +207,30 @@ def test_rows_without_a_condition_that_was_not_folded_then_get_it(empty_url: str
     assert columns == read_columns(state)
     assert columns["reserved_at"] is not None
     assert not {INLINE, "KeptCountsAreThoseOfRows"} & {each.code for each in found}
+
+
+def test_rows_of_finished_workloads_then_tell_when_their_time_to_live_is_over(
+    empty_url: str,
+) -> None:
+    migrate(empty_url)
+    platform = open_platform(Settings(database_url=empty_url, broker_url="memory://"))
+    limited = WorkloadSpec(pod_sets=(), queue_name="q", ttl_seconds_after_finished=60)
+    states = [
+        workload("limited", spec=limited, finished_at=START),
+        workload("kept", finished_at=START),
+        workload("running", spec=limited),
+    ]
+    platform.event_log.append([shown(f"workload/a/{each.name}", each) for each in states])
+    platform.close()
+    with psycopg.connect(empty_url) as connection:
+        connection.execute("UPDATE workload SET due_at = NULL")
+    command.downgrade(alembic_config(empty_url), "0025")
+
+    migrate(empty_url)
+
+    with psycopg.connect(empty_url) as connection:
+        found = dict(connection.execute("SELECT name, due_at FROM workload").fetchall())
+    assert found == {"limited": START + 60_000_000, "kept": None, "running": None}
 
 
 def test_a_log_is_compressed_by_its_migration_and_is_the_same(empty_url: str) -> None:
