@@ -163,14 +163,15 @@ class Cluster:
         self.order(f"team/{name}", command)
 
     def submit_to_replica(self) -> None:
-        """A workload without a priority comes to an API process that may have read no further."""
+        """A workload with a time to live comes to an API process that may lag behind the log."""
         if self._interfering.random() < HALF:
             self.replica.catch_up()
         self.submitted += 1
         pods = PodSet(
             count=self._interfering.randint(1, 4), scheduling=Scheduling(requests={"gpu": 1})
         )
-        spec = WorkloadSpec(queue_name=self._interfering.choice(QUEUES), pod_sets=(pods,))
+        queue = self._interfering.choice(QUEUES)
+        spec = WorkloadSpec(queue_name=queue, pod_sets=(pods,), ttl_seconds_after_finished=20)
         self.replica.submit(
             DesiredObject(kind="workload", name=f"w{self.submitted}", namespace="team", spec=spec)
         )

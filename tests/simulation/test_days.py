@@ -39,6 +39,7 @@ def test_days_are_full_of_everything() -> None:
         "RoundCommitted",
         "RoundCompleted",
         "WorkloadAdmitted",
+        "WorkloadDeleted",
         "WorkloadEvicted",
         "WorkloadExplained",
         "WorkloadRequeued",

@@ -112,6 +112,7 @@ def test_an_instant_names_the_last_position_decided_by_then(cluster: Cluster) ->
 
 def test_reads_of_the_past_have_what_had_ended_and_was_deleted_since(cluster: Cluster) -> None:
     state, chance = cluster.witness.cluster_state, Random(3)
+    cluster.free_disk()
     for _ in range(20):
         cluster.submit()
     for key in sorted(state.workloads)[::2]:
