@@ -229,8 +229,8 @@ def test_rows_of_finished_workloads_then_tell_when_their_time_to_live_is_over(
     migrate(empty_url)
 
     with psycopg.connect(empty_url) as connection:
-        found = dict(connection.execute("SELECT name, due_at FROM workload").fetchall())
-    assert found == {"limited": START + 60_000_000, "kept": None, "running": None}
+        rows = connection.execute("SELECT name, due_at FROM workload").fetchall()
+    assert dict(rows) == {"limited": START + 60_000_000, "kept": None, "running": None}
 
 
 def test_a_log_is_compressed_by_its_migration_and_is_the_same(empty_url: str) -> None:
