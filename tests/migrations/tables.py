@@ -341,9 +341,9 @@ FOLLOWER = Table(
 FOLLOWER_MEMORY = Table(
     "follower_memory",
     METADATA,
-    _key("follower"),
-    _key("generation", Integer),
-    _key("key"),
+    _key("key", LargeBinary),
+    _column("generation", Integer),
+    _column("follower", BYTEWISE),
     _column("value", LargeBinary),
 )
 

@@ -16,7 +16,6 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from headgate.adapters.postgres.append_encoding import (
-    LEVEL,
     Dictionary,
     document_of,
     meet_dictionary,
@@ -221,7 +220,7 @@ def _meet(connection: Connection, keys: Sequence[int]) -> None:
             meet_dictionary(body)
 
 
-DICTIONARY_BYTES = 64 * 1024
+DICTIONARY_BYTES, TRAINING_LEVEL = 112 * 1024, 9
 SAMPLED_EVENTS = 2_000
 SAMPLED_POSITIONS = 200_000
 SCATTER = 7_919
@@ -264,7 +263,9 @@ def _trained(documents: Sequence[bytes]) -> Dictionary | None:
     if len(documents) < MIN_SAMPLES // 2:
         return None
     try:
-        body = zstandard.train_dictionary(DICTIONARY_BYTES, list(documents), level=LEVEL).as_bytes()
+        body = zstandard.train_dictionary(
+            DICTIONARY_BYTES, list(documents), level=TRAINING_LEVEL
+        ).as_bytes()
     except zstandard.ZstdError:
         # Too few differ.
         return None

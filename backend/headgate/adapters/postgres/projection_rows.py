@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, MutableMapping
+from hashlib import sha256
 from typing import Any
 
 from psycopg import sql
@@ -11,17 +12,16 @@ from headgate.adapters.postgres.append_encoding import document_of, stored_form
 from headgate.adapters.postgres.connections import Connection, dictionary_of, stored_rows
 from headgate.application.projections import Amend, Count, Put, Remove, RowChange
 
-_RECALL = """
-    SELECT key, value FROM follower_memory
-    WHERE follower = %s AND generation = %s AND key = ANY(%b)
-"""
+_RECALL = "SELECT key, value FROM follower_memory WHERE key = ANY(%b)"
 _REMEMBER = """
     INSERT INTO follower_memory (follower, generation, key, value)
-    SELECT %s, %s, given.key, given.value FROM unnest(%b::text[], %b::bytea[]) AS given(key, value)
-    ON CONFLICT (follower, generation, key) DO UPDATE SET value = excluded.value
+    SELECT %s, %s, given.key, given.value FROM unnest(%b::bytea[], %b::bytea[]) AS given(key, value)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value
 """
-"""The arrays are binary: as text, each quote of each key is escaped by a regular expression."""
-_FORGET = "DELETE FROM follower_memory WHERE follower = %s AND generation = %s AND key = ANY(%s)"
+"""The arrays are binary: as text, each quote of each value is escaped by a regular expression."""
+_FORGET = "DELETE FROM follower_memory WHERE key = ANY(%b)"
+DIGEST_BYTES = 15
+"""With its length in the row 16, so that an entry of the index is not rounded up."""
 
 
 RowKey = tuple[tuple[str, Any], ...]
@@ -68,20 +68,26 @@ class ProjectionRows:
 
     def recall(self, keys: Iterable[str]) -> LoadedState:
         """The memory under these keys."""
-        values = (self._name, self._generation, sorted(set(keys)))
-        rows = stored_rows(self._connection, _RECALL, values, 1, binary=True)
-        return LoadedState({key: document_of(value).decode() for key, value in rows})
+        wanted = {self._digest(key): key for key in keys}
+        rows = stored_rows(self._connection, _RECALL, (sorted(wanted),), 1, binary=True)
+        return LoadedState({wanted[digest]: document_of(value).decode() for digest, value in rows})
 
     def remember(self, memory: LoadedState) -> None:
         """Keep what a batch changed of the memory."""
         kept, forgotten = memory.changes()
-        place = (self._name, self._generation)
         if kept:
+            digests = [self._digest(key) for key in kept]
             dictionary = dictionary_of(self._connection)
             values = [stored_form(value.encode(), dictionary) for value in kept.values()]
-            self._connection.execute(_REMEMBER, (*place, list(kept), values))
+            place = (self._name, self._generation)
+            self._connection.execute(_REMEMBER, (*place, digests, values))
         if forgotten:
-            self._connection.execute(_FORGET, (*place, forgotten))
+            self._connection.execute(_FORGET, ([self._digest(key) for key in forgotten],))
+
+    def _digest(self, key: str) -> bytes:
+        """What a key stands for in the table, in this generation of this read model."""
+        named = f"{self._name}\n{self._generation}\n{key}"
+        return sha256(named.encode()).digest()[:DIGEST_BYTES]
 
     def apply(self, changes: Iterable[RowChange]) -> None:
         """Make these changes in order; counts, which commute, come last and summed up."""
