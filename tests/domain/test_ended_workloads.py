@@ -172,6 +172,21 @@ def test_a_workload_that_an_open_round_names_stays_until_the_round_has_ended() -
     assert again.dump() == world.cluster_state.dump()
 
 
+def test_partitions_without_preemption_keep_nothing_of_what_has_ended() -> None:
+    world = a_world()
+    charges = world.cluster_state.partition("clusterqueue/q").charges
+    ended(world, "before")
+    running = world.submit("running", "q", {"gpu": 1})
+    world.settle()
+    assert charges.admitted().numbers.keys() == {running}
+    for number in range(9):
+        ended(world, f"w{number}")
+    assert list(charges._changed) == []  # noqa: SLF001 - nothing shows it but memory
+    world.finish(running)
+    world.settle()
+    assert charges.admitted().numbers == {}
+
+
 def test_failures_are_kept_for_a_day_in_the_order_of_their_ends() -> None:
     world = a_world()
     first = ended(world, "first", "Failed")

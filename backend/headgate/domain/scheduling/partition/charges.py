@@ -169,11 +169,20 @@ class Charges:
         changes, held = self._changes(old, new)
         for view, change, charge in changes:
             change(view, charge)
-        for workload in (old, new):
-            if workload is not None and workload.admission is not None:
-                self._changed[workload.key] = new
+        self._note_changed(old, new)
         self._update_holding(old, new, held)
         return changes
+
+    def _note_changed(self, old: Workload | None, new: Workload | None) -> None:
+        """Note what the index of admitted workloads must take in, which only preemption reads."""
+        kept = new if new is not None and has_quota_reservation(new) else None
+        for workload in (old, new):
+            if workload is None or workload.admission is None:
+                continue
+            if kept is None and workload.key not in self._admitted:
+                self._changed.pop(workload.key, None)
+            else:
+                self._changed[workload.key] = kept
 
     def charge_of(self, workload: Workload, admission: Admission) -> Charge:
         """Return what an admission of this workload takes.
@@ -266,7 +275,7 @@ class Charges:
     def admitted(self) -> AdmittedIndex:
         """Return all admitted workloads that are not being evicted, as arrays."""
         for key, workload in self._changed.items():
-            if workload is None or not has_quota_reservation(workload) or is_evicting(workload):
+            if workload is None or is_evicting(workload):
                 self._admitted.remove(key)
             else:
                 self._admitted.add(key, *self._admitted_units(workload))

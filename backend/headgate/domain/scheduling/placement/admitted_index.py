@@ -61,6 +61,10 @@ class AdmittedIndex:
         self._counts = _ints(INITIAL_LENGTH)
         self._amounts: Ints = np.zeros((len(table.resources), INITIAL_LENGTH), dtype=np.int64)
 
+    def __contains__(self, key: str) -> bool:
+        """Whether a workload is indexed, whole or by its single pods."""
+        return key in self.numbers or key in self.units_of
+
     @property
     def protections(self) -> Ints:
         """The priority that protects each holder."""
