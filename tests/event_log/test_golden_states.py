@@ -60,6 +60,7 @@ NOT_REACHED = {
     "with_pod_count": "some pods of a set leave",
     "_after_others": "rounds ask for pods of the same sets",
     "_cancelled": "checks of an evicted workload were reset",
+    "full_message": "no recorded reason has quota to borrow beside a nominal one",
 }
 """Functions with lines that no golden log goes through, and why; by their names."""
 
