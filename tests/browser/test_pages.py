@@ -81,7 +81,7 @@ def look_forced(page: Page) -> None:
 def test_the_queues_show_quota_and_usage(screen: Screen) -> None:
     screen.open("/queues", "Queues")
     for name in ("everyone", QUEUE, LENDER):
-        expect(screen.page.get_by_role("main").get_by_text(name).first).to_be_visible()
+        expect(screen.page.get_by_role("grid").get_by_text(name).first).to_be_visible()
     expect(screen.page.get_by_role("img", name="GPU of a100").first).to_be_visible()
     cohort, lender = screen.row("everyone"), screen.row(LENDER)
     expect(cohort).to_contain_text("of 8")
