@@ -172,7 +172,7 @@ function Name({ row: { node, depth }, folding }: { row: QueueTreeRow; folding: F
   const indent = { "--depth": depth } as CSSProperties;
   if (node.kind === "ClusterQueue") {
     return (
-      <span className={styles.name} style={indent}>
+      <span className={styles.name} style={indent} data-leaf={folding ? "" : undefined}>
         <RouterLink className={styles.queue} to={addressOf(node)}>
           {node.name}
         </RouterLink>
