@@ -27,6 +27,7 @@ WIDTHS = {390: 844, 1024: 768, 1440: 900}
 PICTURES = FRONTEND / "test-results" / "screenshots"
 MAX_HEIGHT = 2_000
 SCHEMES = ("light", "dark")
+MILLISECONDS_FOR_SHEET = 180_000
 THUMBNAIL = 240
 STYLE = (
     f"img {{width: {THUMBNAIL}px; margin: 4px; vertical-align: top}} h2 {{font: 16px sans-serif}}"
@@ -112,7 +113,7 @@ def _contact_sheet(page: Page, directory: Path) -> Path:
     page.set_viewport_size({"width": across, "height": 800})
     page.goto(sheet.as_uri())
     picture = directory / "contact-sheet.png"
-    page.screenshot(path=picture, full_page=True)
+    page.screenshot(path=picture, full_page=True, timeout=MILLISECONDS_FOR_SHEET)
     return picture
 
 
