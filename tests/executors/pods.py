@@ -20,9 +20,6 @@ from headgate.executor.substrates.agent.pod_template import PodRules
 
 LOG = "log-1"
 WAIT_SECONDS = 180.0
-UID = f"0193-{os.getpid()}"
-"""Of this process alone: a host runs a pod once, and tests run at the same time."""
-
 Found = TypeVar("Found")
 
 
@@ -33,9 +30,22 @@ class NoGpus:
         return []
 
 
-def key_of(index: int = 0, *, attempt: int = 1, run: int = 1, uid: str = UID) -> RunKey:
+def own_uid() -> str:
+    """Of this process alone: a host runs a pod once, and tests run at the same time.
+
+    Asked anew each time, as the processes of a run are forked once this module is imported.
+    """
+    return f"0193-{os.getpid()}"
+
+
+def key_of(index: int = 0, *, attempt: int = 1, run: int = 1, uid: str = "") -> RunKey:
     return RunKey(
-        workload="team-a/train", uid=uid, attempt=attempt, pod_set="main", index=index, run=run
+        workload="team-a/train",
+        uid=uid or own_uid(),
+        attempt=attempt,
+        pod_set="main",
+        index=index,
+        run=run,
     )
 
 
@@ -70,7 +80,7 @@ def assignment_of(
     )
     made = Assignment(
         workload="team-a/train",
-        uid=UID,
+        uid=own_uid(),
         attempt=attempt,
         owner=Owner(user="ada"),
         world_size=pods,

@@ -16,7 +16,7 @@ from headgate.executor.reconcile import RunReport
 from headgate.executor.substrates.ray import pod
 from headgate.executor.substrates.ray.cluster import RayCluster
 from headgate.executor.substrates.ray.dashboard import Dashboard, RayNode, describe_node
-from tests.executors.pods import UID, assignment_of, eventually, key_of, output_of, shell
+from tests.executors.pods import assignment_of, eventually, key_of, output_of, own_uid, shell
 from tests.executors.ray_double import FORK, RayDouble
 
 
@@ -243,7 +243,7 @@ def test_jobs_of_one_attempt_have_names_of_their_own(
     until(cluster, core, lambda: len(told(core, "finished")) == 2)
     assert [each.exit_code for each in told(core, "finished")] == [1, 2]
     assert ray_double.submits == 2
-    assert all(name.startswith(f"hg-{UID}-1-") for name in ray_double.jobs)
+    assert all(name.startswith(f"hg-{own_uid()}-1-") for name in ray_double.jobs)
 
 
 def test_a_pod_begins_once_and_ends_with_all_its_processes(tmp_path: Path) -> None:

@@ -57,12 +57,12 @@ from headgate.executor.substrates.slurm.nodes import gres_of, states_of
 from headgate.executor.substrates.slurm.queue import QueuedJob
 from headgate.executor.substrates.slurm.runs import Run, end_silent, look_at, settle
 from tests.executors.pods import (
-    UID,
     assignment_of,
     ended,
     eventually,
     key_of,
     output_of,
+    own_uid,
     shell,
 )
 from tests.executors.slurm_cluster import SEARCH_PATH, SKIPPED, SlurmTestCluster, is_wanted
@@ -145,7 +145,10 @@ def test_a_job_asks_for_exactly_its_nodes_and_memory(
 
 
 SHAPE = Shape(cpus=1, memory_mebibytes=1, gpus=0, minutes=0, account=None, is_placed=True)
-JOB_OF_ONE = Job(name="hg-1", members=(Member(name=key_of().name, node="a"),), shape=SHAPE)
+
+
+def job_of_one() -> Job:
+    return Job(name="hg-1", members=(Member(name=key_of().name, node="a"),), shape=SHAPE)
 
 
 def observed_run(directory: Path, state: RunState) -> Run:
@@ -173,7 +176,7 @@ def test_a_job_of_which_no_rank_began_tells_why(
     """Daemons that were killed lose a launch; anything else is an error of the installation."""
     (tmp_path / ERRORS).write_text(errors)
     run = observed_run(tmp_path, "Starting")
-    end_silent(run, QueuedJob(directory=tmp_path, plan=JOB_OF_ONE), state)
+    end_silent(run, QueuedJob(directory=tmp_path, plan=job_of_one()), state)
     assert run.observed.end is not None
     assert run.observed.end.reason == reason
     assert errors in run.observed.end.message
@@ -181,8 +184,8 @@ def test_a_job_of_which_no_rank_began_tells_why(
 
 def run_in(directory: Path, script: str = "true") -> tuple[Path, Path]:
     """A job with one rank on this host, as the executor writes both; directories of job and run."""
-    job, own = directory / JOBS / JOB_OF_ONE.name, directory / RUNS / key_of().name
-    write_job(job, JOB_OF_ONE, "-")
+    job, own = directory / JOBS / job_of_one().name, directory / RUNS / key_of().name
+    write_job(job, job_of_one(), "-")
     (own / POD).mkdir(parents=True)
     command = ("sh", "-c", f"cd {directory} && {script}")
     launch = Launch(
@@ -244,7 +247,7 @@ def test_a_pod_that_slurm_ended_with_its_rank_ended_for_the_reason_of_its_job(
     write(own / EXIT, Exit(reason="Error", signal=15, started_at=1, was_terminated=True))
     look_at(run)
     assert run.observed.state == "Running"
-    settle(run, QueuedJob(directory=job, plan=JOB_OF_ONE), state, is_over=False)
+    settle(run, QueuedJob(directory=job, plan=job_of_one()), state, is_over=False)
     assert run.observed.end is not None
     assert (run.observed.end.reason, run.observed.end.signal) == (reason, 15)
     kept = read(own / EXIT, Exit)
@@ -326,7 +329,7 @@ def test_ranks_run_where_they_are_placed_while_daemons_restart(
     go.touch()
     until(cluster, core, lambda: len(finished(core)) == 4)
     codes = {each.index: each.exit_code for each in finished(core)}
-    until(cluster, core, lambda: slurm_of_tests.is_idle_again(f"hg-{UID}-2-"))
+    until(cluster, core, lambda: slurm_of_tests.is_idle_again(f"hg-{own_uid()}-2-"))
     assert codes == {0: 0, 1: 1, 2: 2, 3: 3}
     assert [output_of(cluster, key_of(rank, attempt=2)) for rank in range(4)] == [
         f"{rank} {node}\n" for rank, node in enumerate(HOSTS)
@@ -398,7 +401,7 @@ def test_pods_of_ranks_that_slurm_never_launched_are_given_back(
     core = ExecutorCore(cluster, tmp_path / "core", now=lambda: 0, say=lambda _line: None)
     core.replace_assignments(5, "log-1", [assignment_of(shell("true"), attempt=6)])
     until(cluster, core, lambda: bool(finished(core)))
-    until(cluster, core, lambda: slurm_of_tests.is_idle(f"hg-{UID}-6-"))
+    until(cluster, core, lambda: slurm_of_tests.is_idle(f"hg-{own_uid()}-6-"))
     core.close()
     cluster.close()
     assert [each.reason for each in finished(core)] == ["NodeLost"]
@@ -438,7 +441,7 @@ def test_a_controller_that_forgot_what_it_started_leaves_no_pod_without_an_end(
     restart(slurm_of_tests, signal.SIGKILL)
     go.touch()
     until(cluster, core, lambda: len(finished(core)) == 4)
-    until(cluster, core, lambda: slurm_of_tests.is_idle_again(f"hg-{UID}-3-"))
+    until(cluster, core, lambda: slurm_of_tests.is_idle_again(f"hg-{own_uid()}-3-"))
     assert all(each.reason == "NodeLost" or each.exit_code == 0 for each in finished(core))
 
 
