@@ -49,6 +49,11 @@ def key_of(index: int = 0, *, attempt: int = 1, run: int = 1, uid: str = "") -> 
     )
 
 
+def own_name() -> str:
+    """The name of the run that most tests have."""
+    return key_of().name
+
+
 def template_of(*command: str, container: dict[str, Any] | None = None, **spec: Any) -> Any:
     main = {"name": "main", "command": list(command), **(container or {})}
     return {"spec": {"containers": [main], **spec}}

@@ -21,14 +21,13 @@ from headgate.executor.substrates.kubernetes import cluster as kubernetes_cluste
 from headgate.executor.substrates.kubernetes.access import NoAccess, find_access
 from headgate.executor.substrates.kubernetes.cluster import KubernetesCluster
 from headgate.executor.substrates.kubernetes.pod_manifest import FINALIZER, ManifestRules
-from tests.executors.pods import assignment_of, eventually, key_of, output_of, plan_of
+from tests.executors.pods import assignment_of, eventually, key_of, output_of, own_name, plan_of
 from tests.kubernetes import api_double
 from tests.kubernetes.api_double import ApiDouble
 from tests.kubernetes.builders import EXECUTOR, cluster_of, podded
 from tests.kubernetes.kubelet import Cluster
 from tests.kubernetes.object_store import Object
 
-NAME = key_of().name
 EVICTION = Order(id="e1", reason="Preempted")
 
 
@@ -76,8 +75,8 @@ def executor(cluster: Cluster, tmp_path: Path) -> Iterator[Executor]:
     made.close()
 
 
-def pod_of(cluster: Cluster, name: str = NAME) -> Object:
-    found = cluster.pod(name)
+def pod_of(cluster: Cluster, name: str = "") -> Object:
+    found = cluster.pod(name or own_name())
     assert found is not None
     return found
 
@@ -105,7 +104,7 @@ def test_an_image_that_may_still_come_is_waited_for(cluster: Cluster, executor: 
     executor.assign(assignment_of(podded(fault="ErrImagePull")))
 
     def waits() -> bool:
-        statuses = (cluster.pod(NAME) or {}).get("status", {}).get("containerStatuses", [])
+        statuses = (cluster.pod(own_name()) or {}).get("status", {}).get("containerStatuses", [])
         return any("waiting" in each["state"] for each in statuses)
 
     executor.until(waits)
@@ -121,7 +120,7 @@ def test_a_pod_that_the_kubelet_evicts_is_lost_by_no_fault_of_its_own(
 ) -> None:
     executor.assign(assignment_of(podded(lasts=True)))
     executor.until(lambda: bool(executor.reports("ready")))
-    cluster.evict_by_kubelet(NAME)
+    cluster.evict_by_kubelet(own_name())
     report = executor.end()
     assert report.reason == "NodeLost"
     assert "The node was low on resource: memory." in report.message
@@ -132,7 +131,7 @@ def test_a_pod_that_another_deletes_keeps_its_exit_code(
 ) -> None:
     executor.assign(assignment_of(podded(lasts=True)))
     executor.until(lambda: bool(executor.reports("ready")))
-    api.do(lambda: api.delete(("pods", "team-a", NAME), None))
+    api.do(lambda: api.delete(("pods", "team-a", own_name()), None))
     report = executor.end()
     assert (report.reason, report.exit_code) == ("Error", 143)
     assert "deleted by another" in report.message
@@ -166,7 +165,7 @@ def test_a_server_that_is_not_able_now_is_asked_again(
     executor.assign(assignment_of(podded()))
     report = executor.end()
     assert (report.reason, report.exit_code) == ("Completed", 0)
-    assert cluster.starts[NAME] == 1
+    assert cluster.starts[own_name()] == 1
 
 
 def test_an_overloaded_server_is_left_alone_as_long_as_it_asks(
@@ -235,14 +234,18 @@ def test_a_pod_that_was_not_created_is_stopped_without_one(
     executor.core.step()
     executor.assign(msgspec.structs.replace(given, eviction=EVICTION))
     executor.until(lambda: bool(executor.reports("stopped")))
-    assert cluster.pod(NAME) is None
-    assert cluster.starts[NAME] == 0
+    assert cluster.pod(own_name()) is None
+    assert cluster.starts[own_name()] == 0
 
 
 def test_a_name_that_another_pod_has_is_not_taken_for_the_run(
     api: ApiDouble, executor: Executor
 ) -> None:
-    other = {"metadata": {"name": NAME}, "spec": {"containers": []}, "status": {"phase": "Pending"}}
+    other = {
+        "metadata": {"name": own_name()},
+        "spec": {"containers": []},
+        "status": {"phase": "Pending"},
+    }
     api.do(lambda: api.store.create("pods", "team-a", other))
     executor.assign(assignment_of(podded()))
     report = executor.end()
@@ -266,7 +269,7 @@ def test_an_eviction_gives_the_time_that_is_left(cluster: Cluster, executor: Exe
     executor.assign(msgspec.structs.replace(given, eviction=order))
     assert executor.end().type == "stopped"
     assert 85 <= found[0] <= 90
-    assert cluster.saved[NAME] == "Preempted"
+    assert cluster.saved[own_name()] == "Preempted"
 
 
 def test_an_executor_that_is_killed_amid_an_eviction_reports_it_stopped(
@@ -293,12 +296,12 @@ def test_a_reported_pod_is_removed_and_one_that_is_not_keeps_its_end(
 ) -> None:
     executor.assign(assignment_of(podded(exit_code=3)))
     assert executor.end().exit_code == 3
-    cluster.api.do(lambda: cluster.api.delete(("pods", "team-a", NAME), None))
+    cluster.api.do(lambda: cluster.api.delete(("pods", "team-a", own_name()), None))
     assert pod_of(cluster)["metadata"]["finalizers"] == [FINALIZER]
     executor.assign()
     answers = executor.core.unanswered(9)
     executor.core.take_answers([_accepted(each) for each in answers])
-    executor.until(lambda: cluster.pod(NAME) is None)
+    executor.until(lambda: cluster.pod(own_name()) is None)
     executor.until(lambda: executor.substrate.observe() == {})
 
 
@@ -450,7 +453,7 @@ def test_templates_are_kept_whole(cluster: Cluster, executor: Executor) -> None:
         "volumeMounts": [{"name": "data", "mountPath": "/data"}],
     }
     executor.assign(assignment_of(template))
-    executor.until(lambda: cluster.pod(NAME) is not None)
+    executor.until(lambda: cluster.pod(own_name()) is not None)
     made = pod_of(cluster)["spec"]
     assert made["securityContext"] == {"runAsUser": 1000}
     assert made["priorityClassName"] == "high"
@@ -475,7 +478,7 @@ def test_defaults_of_the_administrator_and_taints_of_the_chosen_node(
     rules = ManifestRules(executor=EXECUTOR, priority_class="batch", service_account="runner")
     executor = Executor(cluster, tmp_path, rules=rules)
     executor.assign(assignment_of(podded()))
-    executor.until(lambda: cluster.pod(NAME) is not None)
+    executor.until(lambda: cluster.pod(own_name()) is not None)
     spec = pod_of(cluster)["spec"]
     executor.close()
     assert (spec["priorityClassName"], spec["serviceAccountName"]) == ("batch", "runner")

@@ -9,14 +9,13 @@ import pytest
 
 from headgate.executor.substrate import RunKey
 from headgate.executor.substrates.kubernetes import pod_logs
-from tests.executors.pods import assignment_of, eventually, key_of, output_of
+from tests.executors.pods import assignment_of, eventually, key_of, output_of, own_name
 from tests.kubernetes.api_double import ApiDouble
 from tests.kubernetes.builders import podded
 from tests.kubernetes.kubelet import Cluster
 from tests.kubernetes.object_store import Object
 from tests.kubernetes.test_cluster import Executor, gang_of
 
-NAME = key_of().name
 LOG = "GET /api/v1/namespaces/{namespace}/pods/{name}/log"
 
 
@@ -39,7 +38,7 @@ def test_output_comes_from_the_server_while_the_pod_runs(
     executor.assign(assignment_of(podded(lasts=True, output="first\nsecond")))
     executor.until(lambda: bool(executor.reports("ready")))
     eventually(lambda: output_of(executor.substrate, key_of()) == "first\nsecond\n")
-    key = ("pods", "team-a", NAME)
+    key = ("pods", "team-a", own_name())
     cluster.api.do(lambda: cluster.write(key, "third"))
     eventually(lambda: executor.substrate.logs(key_of(), "stdout", 13, 99).content == b"third\n")
 
@@ -100,7 +99,7 @@ def test_a_stream_that_ended_is_not_asked_for_again_before_the_end_of_its_pod_is
     executor.until(lambda: bool(executor.reports("ready")))
     eventually(lambda: output_of(executor.substrate, key_of()) == "a line\n")
     api.do(lambda: setattr(api, "outputs", lambda _key: ([], True)))
-    api.do(lambda: api.store.wake(("pods", "team-a", NAME)))
+    api.do(lambda: api.store.wake(("pods", "team-a", own_name())))
     eventually(lambda: api.requests[LOG] == 1)
     for _ in range(5):
         executor.core.step()
@@ -137,7 +136,7 @@ def test_output_is_read_again_unless_its_stream_ended_after_its_container(
     executor.until(lambda: bool(executor.reports("ready")))
     eventually(lambda: has_output(executor, key_of(), len("a line\n")))
     api.do(lambda: setattr(api, "outputs", lambda _key: (lines, True)))
-    api.do(lambda: api.store.wake(("pods", "team-a", NAME)))
+    api.do(lambda: api.store.wake(("pods", "team-a", own_name())))
     at = f"{datetime.now(UTC) + timedelta(hours=ended_at):%Y-%m-%dT%H:%M:%SZ}"
 
     def end(pod: Object) -> None:
@@ -145,7 +144,7 @@ def test_output_is_read_again_unless_its_stream_ended_after_its_container(
         ended = {"terminated": {"exitCode": 0, "finishedAt": at}}
         pod["status"]["containerStatuses"] = [{"name": "main", "state": ended}]
 
-    cluster.change(("pods", "team-a", NAME), end)
+    cluster.change(("pods", "team-a", own_name()), end)
     executor.end()
     assert output_of(executor.substrate, key_of()) == "a line\n"
     assert api.requests[LOG] == reads
