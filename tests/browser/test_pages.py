@@ -86,7 +86,7 @@ def test_the_queues_show_quota_and_usage(screen: Screen) -> None:
     cohort, lender = screen.row("everyone"), screen.row(LENDER)
     expect(cohort).to_contain_text("of 8")
     expect(lender).to_contain_text("of 4")
-    screen.page.get_by_role("button", name="Collapse cohort everyone", exact=True).click()
+    cohort.get_by_role("button", name="Collapse cohort").click()
     expect(lender).to_have_count(0)
     screen.page.get_by_role("columnheader").get_by_role("button", name="Name").click()
     expect(lender).to_be_visible()
