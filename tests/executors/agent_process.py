@@ -44,6 +44,7 @@ class AgentProcess:
         own = {"HEADGATE_URL": connection.url, "HEADGATE_TOKEN": connection.token}
         self.environment = {**os.environ, **own, **(environment or {})}
         self.process: subprocess.Popen[bytes] | None = None
+        self._said_before = 0
         directory.mkdir(parents=True, exist_ok=True)
 
     def beside(self, directory: Path) -> "AgentProcess":
@@ -56,6 +57,7 @@ class AgentProcess:
         """Runs it."""
         command = [*self.command, "agent", "--name", self.name, *self.options]
         with self.output.open("ab") as output:
+            self._said_before = output.tell()
             self.process = subprocess.Popen(
                 [*command, "--directory", str(self.state)],
                 env=self.environment,
@@ -73,6 +75,10 @@ class AgentProcess:
     def has_ended(self) -> bool:
         """Whether it runs no more."""
         return self.process is None or self.process.poll() is not None
+
+    def is_ready(self) -> bool:
+        """Whether it runs pods since its last start."""
+        return b"runs with epoch" in self.output.read_bytes()[self._said_before :]
 
     def said(self) -> str:
         """What it has written so far."""

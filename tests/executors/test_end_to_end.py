@@ -240,12 +240,17 @@ def used_by_others(client: HeadgateClient) -> dict[str, Any]:
 
 
 def test_a_second_agent_of_one_name_is_refused(agent: AgentProcess, tmp_path: Path) -> None:
-    eventually(lambda: "runs with epoch" in agent.said(), agent)
+    eventually(agent.is_ready, agent)
     second = agent.beside(tmp_path / "second").start()
-    assert second.process is not None
-    assert second.process.wait(WAIT_SECONDS) != 0
-    assert "another agent runs for executor local on this host" in second.said()
-    assert not agent.has_ended()
+    try:
+        eventually(second.has_ended, second)
+        assert second.process is not None
+        assert second.process.returncode != 0
+        assert "another agent runs for executor local on this host" in second.said()
+        assert not agent.has_ended()
+    finally:
+        if not second.has_ended():
+            second.end()
 
 
 def test_a_cancelled_workload_saves_its_work(
