@@ -34,6 +34,13 @@ test("a hold on a running workload does not interrupt its running", () => {
   expect(phaseSpansOf(held, "2026-05-04T10:00:00Z").at(-1)?.words).toBe("Running");
 });
 
+test("a workload is inactive from its deactivation until it is activated, whatever it gives up meanwhile", () => {
+  const ended = [...LIFE.slice(0, 3), entry("deactivated", "2026-05-04T09:00:06Z"), entry("evicted", "2026-05-04T09:00:06Z"), entry("stopped", "2026-05-04T09:00:07Z")];
+  const words = (entries: TimelineEntry[]) => phaseSpansOf(entries, "2026-05-04T12:00:00Z").map((span) => span.words);
+  expect(words(ended)).toEqual(["Pending", "Quota reserved", "Inactive", "Stopping", "Inactive"]);
+  expect(words([...ended, entry("activated", "2026-05-04T11:00:00Z")]).at(-1)).toBe("Pending");
+});
+
 test("marks are newest first and tell only idle time worth a word", () => {
   const marks = marksOf(LIFE);
   expect(marks[0]?.entry.title).toBe("finished");

@@ -23,6 +23,8 @@ export interface PhaseSpan {
   share: number;
 }
 
+const PENDING: [Tone, string] = ["wait", "Pending"];
+const INACTIVE: [Tone, string] = ["idle", "Inactive"];
 const AFTER: Record<string, [Tone, string]> = {
   "workload.submitted": ["wait", "Pending"],
   "workload.placement_nominated": ["move", "Capacity nominated"],
@@ -37,10 +39,9 @@ const AFTER: Record<string, [Tone, string]> = {
   "workload.requeued": ["wait", "Pending"],
   "workload.held": ["hold", "On hold"],
   "workload.released": ["wait", "Pending"],
-  "workload.deactivated": ["idle", "Inactive"],
+  "workload.deactivated": INACTIVE,
   "workload.activated": ["wait", "Pending"],
 };
-const AFTER_REASON: [Tone, string] = ["wait", "Pending"];
 const REASON = "workload.explained";
 const ENDS = new Set(["workload.finished", "workload.deleted"]);
 const OF_THE_LINE = new Set(["workload.held", "workload.released", "workload.requeued"]);
@@ -54,14 +55,19 @@ export function phaseSpansOf(entries: TimelineEntry[], now: string): PhaseSpan[]
     if (current !== null) raw.push({ ...current, seconds: Math.max(0, secondsBetween(current.from, at)) });
     current = null;
   };
+  let isInactive = false;
   for (const entry of entries) {
+    if (entry.type === "workload.deactivated") isInactive = true;
+    if (entry.type === "workload.activated") isInactive = false;
     if (ENDS.has(entry.type)) {
       close(entry.at);
       continue;
     }
     // Only pending workloads are given reasons, so that a reason tells the phase where earlier entries are not known.
-    const after: [Tone, string] | undefined = AFTER[entry.type] ?? (isReason(entry) && current === null ? AFTER_REASON : undefined);
-    if (after === undefined) continue;
+    const told: [Tone, string] | undefined = AFTER[entry.type] ?? (isReason(entry) && current === null ? PENDING : undefined);
+    if (told === undefined) continue;
+    // A deactivated workload that gave up its place is not pending.
+    const after: [Tone, string] = isInactive && told[1] === PENDING[1] ? INACTIVE : told;
     const before: Tone | undefined = (current as { tone: Tone } | null)?.tone;
     // A hold on what has a place changes nothing until the place is given up.
     if (OF_THE_LINE.has(entry.type) && before !== undefined && WITH_PLACE.includes(before)) continue;
