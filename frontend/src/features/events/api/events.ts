@@ -32,6 +32,18 @@ export function eventsFromQuery(filters: EventFilters, first: EventPage) {
   });
 }
 
+/** One event by its position; none where the log does not reach that far. Events never change. */
+export function eventQuery(position: number) {
+  return queryOptions({
+    queryKey: ["past-events", "one", position],
+    queryFn: async ({ signal }) => {
+      const { items } = await contentOf(api.GET("/v1/events", { params: { query: { limit: 1, before: position + 1 } }, signal }));
+      return items.find((fact) => fact.position === position) ?? null;
+    },
+    staleTime: Infinity,
+  });
+}
+
 /** How many events there were per slice of the last minutes. */
 export function histogramQuery(minutes: number) {
   return queryOptions({

@@ -13,7 +13,7 @@ import type { EventPage } from "@/lib/api/types";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useUrl } from "@/lib/hooks/use-url";
 
-import { eventsFromQuery, histogramQuery, newestEventsQuery } from "../api/events";
+import { eventQuery, eventsFromQuery, histogramQuery, newestEventsQuery } from "../api/events";
 import { type EVENT_FILTERS, type EventFilters, eventFiltersIn, rangeOf, timesOf } from "../model/filters";
 import { EventPanel } from "./event-panel";
 import { EventTable } from "./event-table";
@@ -29,7 +29,7 @@ export function EventsPage() {
   const url = useUrl();
   const filters = eventFiltersIn(url);
   return (
-    <Page title="Event log" lead="Ordered, append-only event log.">
+    <Page title="Event log">
       <Shape filters={filters} />
       <Filters filters={filters} />
       <EventList key={JSON.stringify(filters)} filters={filters} />
@@ -131,11 +131,15 @@ function EventRows({ filters, first }: { filters: EventFilters; first: EventPage
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  const opened = rows.find((fact) => String(fact.position) === url.get("position"));
+  const open = url.get("open");
+  const listed = rows.find((fact) => String(fact.position) === open);
+  // An address names an event that the list may not have read yet.
+  const one = useQuery({ ...eventQuery(Number(open)), enabled: open !== "" && listed === undefined });
+  const opened = listed ?? (open === "" ? undefined : one.data);
   return (
     <>
-      <EventTable facts={rows} opened={url.get("position")} onOpen={(fact) => url.change({ position: String(fact.position) }, "replace")} onEnd={onEnd} />
-      {opened && <EventPanel fact={opened} onClose={() => url.change({ position: "" }, "replace")} />}
+      <EventTable facts={rows} opened={open} onOpen={(fact) => url.change({ open: String(fact.position) }, "replace")} onEnd={onEnd} />
+      {opened && <EventPanel fact={opened} onClose={() => url.change({ open: "" }, "replace")} />}
     </>
   );
 }
