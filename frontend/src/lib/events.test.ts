@@ -12,6 +12,7 @@ test("every stream that has a page leads to it", () => {
 
 test("a type reads as words", () => {
   expect(typeWords("workload.quota_reserved")).toBe("Quota reserved");
+  expect(typeWords("workload.explained")).toBe("Pending reason updated");
   expect(typeWords("cluster_queue.stopped")).toBe("Cluster queue stopped");
   expect(subjectOf("workload/team-a/train")).toBe("team-a/train");
 });

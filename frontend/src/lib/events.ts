@@ -29,7 +29,7 @@ const TONES: Record<string, FactTone> = {
   "node.cordoned": "hold",
   "node.drain_started": "hold",
   "node.fell_silent": "bad",
-  "round.committed": "bad",
+  "round.committed": "wait",
   "round.completed": "good",
   "round.expired": "bad",
   "log.rewound": "bad",
@@ -62,8 +62,20 @@ export function factWords(fact: Pick<Fact, "type" | "data">): string {
   return outcomeOf(fact)?.words ?? typeWords(fact.type);
 }
 
+const TYPES: Record<string, string> = {
+  "workload.explained": "Pending reason updated",
+  "workload.nomination_withdrawn": "Nomination cancelled",
+  "workload.eviction_progressed": "Checkpoint progress",
+  "round.committed": "Preemption started",
+  "round.victim_released": "Victim stopped",
+  "round.satisfied": "All victims stopped",
+  "round.placement_invalidated": "Placement lost",
+};
+
 /** The type as words: `workload.quota_reserved` is "Quota reserved", `node.cordoned` "Node cordoned". */
 export function typeWords(type: string): string {
+  const known = TYPES[type];
+  if (known !== undefined) return known;
   const name = type.replace(/^workload\./, "").replace(".", " ").replaceAll("_", " ");
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
