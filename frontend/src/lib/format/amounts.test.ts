@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { byResource, formatAmount, formatAmountOf, formatShare, shareOf, shortResource, gpuHours } from "./amounts";
+import { byResource, formatAmount, formatAmountOf, formatQuantity, formatShare, quantityOf, shareOf, shortResource, gpuHours } from "./amounts";
 
 describe("amounts", () => {
   test("cpu is shown in cores, to the millicore while it is small", () => {
@@ -22,6 +22,15 @@ describe("amounts", () => {
     expect(formatAmountOf("memory", 512 * 1024 ** 3, whole)).toBe("0.5 TiB memory");
     expect(formatAmount("memory", 0, whole)).toBe("0 TiB");
     expect(formatAmount("cpu", 500, 64_000)).toBe("0.5");
+  });
+
+  test("a quantity of a manifest is shown as an amount, beside another in the unit of that", () => {
+    expect(formatQuantity("memory", "768Gi")).toBe("768 GiB");
+    expect(formatQuantity("memory", 0, "768Gi")).toBe("0 GiB");
+    expect(formatQuantity("cpu", "1500m")).toBe("1.5");
+    expect(formatQuantity("nvidia.com/gpu", 8)).toBe("8");
+    expect(quantityOf("1500m")).toBe(1.5);
+    expect(quantityOf("2Ti")).toBe(2 ** 41);
   });
 
   test("devices are counted in pieces under their everyday name", () => {

@@ -2,6 +2,9 @@
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const BYTE_RESOURCES = new Set(["memory", "ephemeral-storage", "storage"]);
 
+const SUFFIXES: Record<string, number> = { m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 };
+const QUANTITY = /^([0-9.]+)(m|k|[KMGTP]i?|)$/;
+
 const decimal = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const fine = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
@@ -10,6 +13,18 @@ export function formatAmount(resource: string, amount: number, beside = amount):
   if (resource === "cpu") return Math.abs(amount) < 10_000 ? fine.format(amount / 1000) : decimal.format(amount / 1000);
   if (isBytes(resource)) return formatBytes(amount, beside);
   return decimal.format(amount);
+}
+
+/** A quantity of a manifest as a number: cores, bytes or pieces. */
+export function quantityOf(text: string | number): number {
+  const match = QUANTITY.exec(String(text).trim());
+  return match === null ? 0 : Number(match[1]) * (SUFFIXES[match[2] ?? ""] ?? 1);
+}
+
+/** A quantity of a manifest as people write it, beside another one in the unit of that. */
+export function formatQuantity(resource: string, text: string | number, beside = text): string {
+  const scale = resource === "cpu" ? 1000 : 1;
+  return formatAmount(resource, quantityOf(text) * scale, quantityOf(beside) * scale);
 }
 
 /** The amount together with what it is of: "8 GPU", "1.5 CPU", "64 GiB memory". */

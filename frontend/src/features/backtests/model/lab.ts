@@ -1,7 +1,7 @@
 // The policy lab: quotas as they are and as they are tried, and the manifests that say so.
 import { stringify } from "yaml";
 
-import { byResource } from "@/lib/format/amounts";
+import { byResource, quantityOf } from "@/lib/format/amounts";
 
 export interface QueueManifest {
   apiVersion?: string;
@@ -41,16 +41,7 @@ export type Edits = Readonly<Record<string, { nominal?: number; borrowing?: numb
 /** So many of the newest events are replayed first while quotas are moved: some seconds of work. */
 const SAMPLE_EVENTS = 1_000;
 const DERIVED = ["uid", "generation", "creationTimestamp", "deletionTimestamp"];
-const SUFFIXES: Record<string, number> = { m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 };
 const GIBIBYTE = 2 ** 30;
-const QUANTITY = /^([0-9.]+)(m|k|[KMGTP]i?|)$/;
-
-/** A quantity of a manifest as a number: cores, bytes or pieces. */
-export function quantityOf(text: string | number): number {
-  const match = QUANTITY.exec(String(text).trim());
-  return match === null ? 0 : Number(match[1]) * (SUFFIXES[match[2] ?? ""] ?? 1);
-}
-
 /** The number in the unit that a slider moves: GiB for bytes, else as it is. */
 function inUnit(resource: string, text: string | number): number {
   const amount = quantityOf(text);

@@ -11,7 +11,7 @@ import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
 import type { Node } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
-import { byResource, formatAmount, shortResource } from "@/lib/format/amounts";
+import { byResource, formatAmount, formatQuantity, shortResource } from "@/lib/format/amounts";
 import { formatDuration } from "@/lib/format/times";
 
 import { nodeQuery, nodeUseQuery } from "../api/executors";
@@ -72,8 +72,8 @@ function Offers({ node: { status } }: { node: Node }) {
         {offered.map(([resource, amount]) => (
           <tr key={resource}>
             <th scope="row">{shortResource(resource)}</th>
-            <td data-figure>{String(amount)}</td>
-            <td data-figure>{String(status?.usedByOthers?.[resource] ?? 0)}</td>
+            <td data-figure>{formatQuantity(resource, amount)}</td>
+            <td data-figure>{formatQuantity(resource, status?.usedByOthers?.[resource] ?? 0, amount)}</td>
           </tr>
         ))}
       </PlainTable>

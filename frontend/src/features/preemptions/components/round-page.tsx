@@ -6,21 +6,24 @@ import { Badge, type Tone } from "@/components/ui/badge";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
-import { PlainTable } from "@/components/ui/plain-table";
+import { type Head, PlainTable } from "@/components/ui/plain-table";
 import { View } from "@/components/ui/view";
+import { CopyButton } from "@/components/ui/code-block";
 import type { Round, RoundVictim } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
-import { formatAmountOf } from "@/lib/format/amounts";
+import { byResource, formatAmountOf } from "@/lib/format/amounts";
 import { ruleWords } from "@/lib/format/rules";
 import { formatDuration } from "@/lib/format/times";
 
 import { chainQuery, roundQuery } from "../api/preemptions";
-import { amountOfFlavor, freedWords, isOpen, lostWords, outcomeWords, podsWords, releasedCount, stageWords } from "../model/rounds";
+import { freedWords, isOpen, lostWords, outcomeWords, podsWords, releasedCount, stageWords } from "../model/rounds";
 import { StageBadge } from "./stage-badge";
 import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";
 
 const OVER: readonly string[] = ["Released", "Cancelled", "LeftLater"];
+
+const VICTIM_HEADS: readonly Head[] = ["Workload", { words: "Rule", spare: true }, { words: "Protected by", spare: true }, "Resources freed", { words: "Run time", figure: true, spare: true }, "Status"];
 
 const TONES: Record<string, Tone> = { Released: "good", Cancelled: "idle", LeftLater: "idle", Acknowledged: "move", Forced: "bad", Stalled: "hold" };
 
@@ -33,7 +36,7 @@ export function RoundPage({ id }: { id: string }) {
         <>
           <RouterLink to="/preemptions">Preemptions</RouterLink>
           {round.data && <StageBadge stage={round.data.stage} />}
-          <span className="mono">{id}</span>
+          <CopyButton text={id} label="Copy ID" />
         </>
       }
       lead={round.data && outcomeWords(round.data)}
@@ -57,7 +60,7 @@ function Body({ round }: { round: Round }) {
       </div>
       <Chain round={round} />
       <Card title="Victims" aside={`${released} of ${round.victims.length} stopped${later > 0 ? `, ${later} after the preemption ended` : ""}`}>
-        <PlainTable label="Evicted workloads" heads={["Workload", "Rule", "Protected by", "Resources freed", "Run time", "Status"]}>
+        <PlainTable label="Evicted workloads" heads={VICTIM_HEADS}>
           {round.victims.map((victim) => (
             <VictimRow key={victim.workload} victim={victim} />
           ))}
@@ -83,7 +86,9 @@ function Decision({ round }: { round: Round }) {
         </dd>
         <dt>Decided</dt>
         <dd>
-          <Timestamp at={round.committedAt} />, event log up to #{round.basisPosition}
+          <span title={`Event log up to #${round.basisPosition}`}>
+            <Timestamp at={round.committedAt} />
+          </span>
         </dd>
         <dt>Candidates</dt>
         <dd>
@@ -117,19 +122,19 @@ function Decision({ round }: { round: Round }) {
 }
 
 function Figures({ round }: { round: Round }) {
-  const figures = round.figures ?? [];
+  const figures = [...(round.figures ?? [])].sort((one, other) => byResource(one.resource, other.resource));
   if (figures.length === 0) return null;
   return (
     <Card title="Quota at decision time" aside={round.cohort ? `Cohort ${round.cohort}` : undefined}>
-      <PlainTable label="Quota figures" heads={["ClusterQueue", "Used", "Nominal", "Requested"]}>
+      <PlainTable label="Quota figures" heads={["ClusterQueue", ...["Used", "Nominal", "Requested"].map((words) => ({ words, figure: true as const }))]}>
         {figures.map((line) => (
           <tr key={`${line.clusterQueue} ${line.flavor} ${line.resource}`}>
             <th scope="row">
               {line.clusterQueue} <span className={styles.soft}>{line.flavor}</span>
             </th>
-            <td className="number">{formatAmountOf(line.resource, line.used, line.nominal)}</td>
-            <td className="number">{formatAmountOf(line.resource, line.nominal)}</td>
-            <td className="number">{line.wanted ? formatAmountOf(line.resource, line.wanted, line.nominal) : "—"}</td>
+            <td data-figure>{formatAmountOf(line.resource, line.used, line.nominal)}</td>
+            <td data-figure>{formatAmountOf(line.resource, line.nominal)}</td>
+            <td data-figure>{line.wanted ? formatAmountOf(line.resource, line.wanted, line.nominal) : "—"}</td>
           </tr>
         ))}
       </PlainTable>
@@ -168,7 +173,6 @@ function Protected({ round }: { round: Round }) {
 }
 
 function VictimRow({ victim }: { victim: RoundVictim }) {
-  const freed = Object.entries(victim.freed).map(([key, amount]) => amountOfFlavor(key, amount));
   return (
     <tr>
       <th scope="row">
@@ -177,13 +181,15 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
           in {victim.clusterQueue}, {podsWords(victim)}
         </div>
       </th>
-      <td>{ruleWords(victim.reason)}</td>
-      <td className="number">
+      <td data-spare>{ruleWords(victim.reason)}</td>
+      <td className="number" data-spare>
         {victim.protection ?? victim.priority}
         {(victim.violates ?? []).length > 0 && <span className={styles.warning}> violates {victim.violates?.join(", ")}</span>}
       </td>
-      <td className="number">{freed.join(", ")}</td>
-      <td className="number">{formatDuration(victim.runningSeconds)}</td>
+      <td className="number">{freedWords([victim])}</td>
+      <td data-figure data-spare>
+        {formatDuration(victim.runningSeconds)}
+      </td>
       <td>
         <Badge tone={TONES[victim.stage] ?? "wait"} icon={victim.stage === "Released" || victim.stage === "LeftLater" ? CircleCheck : victim.stage === "Cancelled" ? Undo2 : Hourglass}>
           {stageWords(victim)}
