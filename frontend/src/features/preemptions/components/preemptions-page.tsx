@@ -43,7 +43,7 @@ const COLUMNS: Column<Round>[] = [
   { id: "victims", header: "Victims", width: "minmax(0, 1.2fr)", cell: (round) => <span title={round.victims.map(({ workload }) => workload).join("\n")}>{victimWords(round)}</span> },
   { id: "cost", header: "Cost", width: "7rem", narrow: "6.5rem", end: true, cell: (round) => <span className="number">{costWords(round)}</span> },
   { id: "refused", header: "Refused", width: "4.5rem", spare: true, end: true, cell: (round) => <span title={refusedWords(round)}>{round.refused?.length || "—"}</span> },
-  { id: "result", header: "Result", width: "minmax(0, 1.3fr)", below: true, cell: (round) => <span className={styles.soft} title={outcomeWords(round)}>{outcomeWords(round)}</span> },
+  { id: "result", header: "Result", width: "minmax(0, 2fr)", below: true, cell: (round) => <span className={styles.soft} title={outcomeWords(round)}>{outcomeWords(round)}</span> },
 ];
 
 export function PreemptionsPage() {
@@ -98,7 +98,7 @@ export function PreemptionsPage() {
       </Card>
       {rounds.length > 0 && <QueuePairs rounds={rounds} />}
       {rounds.length > 0 && (
-        <Card title="Preemption history" aside={rounds.length > STORY_ROUNDS ? `the newest ${STORY_ROUNDS} rounds` : "play, or drag the slider"}>
+        <Card title="Preemption history" aside={rounds.length > STORY_ROUNDS ? `the newest ${STORY_ROUNDS} rounds` : undefined}>
           <StorylineView rounds={rounds.slice(0, STORY_ROUNDS)} />
         </Card>
       )}

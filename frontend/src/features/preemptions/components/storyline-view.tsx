@@ -1,9 +1,7 @@
 // Rounds in order of time: a column each, from preemptor to victims.
 import { useRouter } from "@tanstack/react-router";
-import { Pause, Play } from "lucide-react";
 import { type MouseEvent, useEffect, useMemo, useRef, useState } from "react";
 
-import { Button } from "@/components/ui/button";
 import { RouterLink } from "@/components/ui/router-link";
 import type { Round } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
@@ -13,7 +11,6 @@ import { outcomeWords } from "../model/rounds";
 import { clampShown, type Column, sentenceOf, type Storyline, storyline } from "../model/storyline";
 import styles from "./storyline-view.module.css";
 
-const STEP_MILLISECONDS = 900;
 const COLUMN = 44;
 const ROW = 28;
 const DOT = 5;
@@ -24,30 +21,12 @@ export function StorylineView({ rounds, current }: { rounds: Round[]; current?: 
   const story = useMemo(() => storyline(rounds), [rounds]);
   const total = story.columns.length;
   const [position, setPosition] = useState<number | null>(null);
-  const [playing, setPlaying] = useState(false);
   const shown = clampShown(position ?? total, story);
-  const atEnd = shown >= total;
-  useEffect(() => {
-    if (!playing) return;
-    const timer = setTimeout(() => {
-      if (atEnd) setPlaying(false);
-      else setPosition(shown + 1);
-    }, STEP_MILLISECONDS);
-    return () => clearTimeout(timer);
-  }, [playing, atEnd, shown]);
   const last = story.columns[shown - 1];
   if (last === undefined) return null;
-  const play = () => {
-    if (!playing && atEnd) setPosition(1);
-    setPlaying(!playing);
-  };
   return (
     <div className={styles.story}>
       <div className={styles.controls}>
-        <Button onClick={play} look="primary">
-          {playing ? <Pause aria-hidden="true" /> : <Play aria-hidden="true" />}
-          {playing ? "Pause" : "Play"}
-        </Button>
         <label className={styles.slider}>
           <span className={styles.soft}>
             Preemption {shown} of {total}
@@ -57,15 +36,12 @@ export function StorylineView({ rounds, current }: { rounds: Round[]; current?: 
             min={1}
             max={total}
             value={shown}
-            aria-label="Playback position"
-            onChange={(event) => {
-              setPlaying(false);
-              setPosition(Number(event.target.value));
-            }}
+            aria-label="Shown up to"
+            onChange={(event) => setPosition(Number(event.target.value))}
           />
         </label>
       </div>
-      {/* Above the picture, which may be taller than the window: what is played is read while it plays. */}
+      {/* Above the picture, which may be taller than the window: what the slider stands at is read while it moves. */}
       <p className={styles.caption} aria-live="polite">
         <time className="number">{formatClock(last.round.committedAt)}</time> {sentenceOf(last.round)}{" "}
         <span className={styles.soft}>{outcomeWords(last.round)}</span>
