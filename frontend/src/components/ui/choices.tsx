@@ -1,6 +1,6 @@
 // Tabs with the selected tab in the URL of the page.
 import { Tabs } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 
 import styles from "./choices.module.css";
 
@@ -18,9 +18,16 @@ export interface ChoicesProps {
 }
 
 export function Choices({ label, value, onChange, choices }: ChoicesProps) {
+  const list = useRef<HTMLDivElement>(null);
+  // Where not all tabs fit, the selected one is in sight.
+  useEffect(() => {
+    const bar = list.current;
+    const tab = bar?.querySelector<HTMLElement>("[data-state=active]");
+    if (bar && tab) bar.scrollLeft = tab.offsetLeft - (bar.clientWidth - tab.offsetWidth) / 2;
+  }, [value]);
   return (
     <Tabs.Root value={value} onValueChange={onChange}>
-      <Tabs.List className={styles.list} aria-label={label}>
+      <Tabs.List ref={list} className={styles.list} aria-label={label}>
         {choices.map((choice) => (
           <Tabs.Trigger key={choice.key} value={choice.key} className={styles.tab}>
             {choice.label}

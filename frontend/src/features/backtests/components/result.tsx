@@ -5,7 +5,7 @@ import { SelectField } from "@/components/ui/fields";
 import { RouterLink } from "@/components/ui/router-link";
 import { Figures } from "@/components/ui/figures";
 import { Card } from "@/components/ui/layout";
-import { PlainTable } from "@/components/ui/plain-table";
+import { type Head, PlainTable } from "@/components/ui/plain-table";
 import { TimeChart } from "@/components/ui/time-chart";
 import { PartialNote } from "@/components/ui/states";
 import type { Backtest, BacktestResult } from "@/lib/api/types";
@@ -81,7 +81,12 @@ function Totals({ totals }: { totals: BacktestResult["totals"] }) {
   );
 }
 
-const QUEUE_HEADS = ["Queue", ...["Started", "Still pending", "Mean wait", "Median wait", "p95 wait", "Preempted"].map((words) => ({ words, figure: true as const }))];
+/** Left out on a narrow screen. */
+const SPARE_HEADS = ["Still pending", "Mean wait", "Preempted"];
+const QUEUE_HEADS: Head[] = [
+  "Queue",
+  ...["Started", "Still pending", "Mean wait", "Median wait", "p95 wait", "Preempted"].map((words) => ({ words, figure: true as const, ...(SPARE_HEADS.includes(words) && { spare: true as const }) })),
+];
 
 function Queues({ queues }: { queues: QueueOutcome[] }) {
   return (
@@ -90,19 +95,19 @@ function Queues({ queues }: { queues: QueueOutcome[] }) {
         <tr key={clusterQueue}>
           <th scope="row">{clusterQueue || "none"}</th>
           <Change actual={actual.started} backtest={backtest.started} />
-          <Change actual={actual.stillWaiting} backtest={backtest.stillWaiting} />
-          <Change actual={waitWords(actual.meanMilliseconds)} backtest={waitWords(backtest.meanMilliseconds)} />
+          <Change spare actual={actual.stillWaiting} backtest={backtest.stillWaiting} />
+          <Change spare actual={waitWords(actual.meanMilliseconds)} backtest={waitWords(backtest.meanMilliseconds)} />
           <Change actual={waitWords(actual.p50Milliseconds)} backtest={waitWords(backtest.p50Milliseconds)} />
           <Change actual={waitWords(actual.p95Milliseconds)} backtest={waitWords(backtest.p95Milliseconds)} />
-          <Change actual={preemptedActual} backtest={preemptedBacktest} />
+          <Change spare actual={preemptedActual} backtest={preemptedBacktest} />
         </tr>
       ))}
     </PlainTable>
   );
 }
 
-function Change({ actual, backtest }: { actual: string | number; backtest: string | number }) {
-  return <td data-figure>{actual === backtest ? actual : <>{actual} → <strong>{backtest}</strong></>}</td>;
+function Change({ actual, backtest, spare }: { actual: string | number; backtest: string | number; spare?: true }) {
+  return <td data-figure data-spare={spare}>{actual === backtest ? actual : <>{actual} → <strong>{backtest}</strong></>}</td>;
 }
 
 interface UseChartProps {

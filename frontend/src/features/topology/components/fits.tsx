@@ -1,5 +1,6 @@
 // The largest gang that fits now: by level, where it would lie, and how scattered the rest is.
 import { useQuery } from "@tanstack/react-query";
+import { Fragment } from "react";
 
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
@@ -61,7 +62,16 @@ function FitTable({ fits }: { fits: LevelFit[] }) {
               "none"
             ) : (
               <Button look="quiet" className={styles.place} onClick={() => url.change({ zoom: fit.domain.join("/") })}>
-                {fit.domain.join("/")}
+                {fit.domain.map((name, index) => (
+                  <Fragment key={name}>
+                    {index > 0 && (
+                      <>
+                        /<wbr />
+                      </>
+                    )}
+                    <span className={styles.part}>{name}</span>
+                  </Fragment>
+                ))}
               </Button>
             )}
           </td>

@@ -67,7 +67,7 @@ function FreeWords({ map, resource }: { map: TopologyMap; resource: string }) {
   return (
     <>
       {formatAmountOf(resource, free)} free on {hosts.length} {hosts.length === 1 ? "host" : "hosts"};{" "}
-      {best.host === "" ? "none on a schedulable host." : `at most ${formatAmountOf(resource, best.free)} on one host, ${best.host}.`}
+      {best.host === "" ? "none on a schedulable host" : <>at most {formatAmountOf(resource, best.free)} on one host, <span className={styles.name}>{best.host}</span></>}
     </>
   );
 }

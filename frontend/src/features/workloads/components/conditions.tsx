@@ -32,7 +32,7 @@ function ConditionRow({ found }: { found: Condition }) {
           {found.type}: {found.status}
         </Badge>
       </th>
-      <td>
+      <td className={styles.condition}>
         {found.reason}
         <span className={styles.soft}>{found.message ? ` — ${found.message}` : ""}</span>
       </td>
