@@ -39,6 +39,8 @@ export interface TimePlotProps {
 const AXIS_PIXELS = 60;
 const RIGHT_PIXELS = 12;
 const TICKS_PIXELS = 24;
+/** The least distance of two labels of the time axis: a time of day to the second, and as much again between two. */
+const TIME_PIXELS = 90;
 /** The least distance of two labels of the vertical axis. */
 const LINE_PIXELS = 18;
 const MIN_BRUSH_PIXELS = 4;
@@ -121,7 +123,7 @@ function optionsOf(box: HTMLElement, series: ChartSeries[], limits: ChartLimit[]
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
     },
     axes: [
-      { ...axis, size: TICKS_PIXELS, gap: 4, values: (_, splits) => splits.map((at) => clockOf(at, callbacks.range())) },
+      { ...axis, size: TICKS_PIXELS, space: TIME_PIXELS, gap: 4, values: (_, splits) => splits.map((at) => clockOf(at, callbacks.range())) },
       { ...axis, size: AXIS_PIXELS, space: LINE_PIXELS, values: (_, splits) => splits.map((value) => callbacks.words(value)) },
     ],
     series: [

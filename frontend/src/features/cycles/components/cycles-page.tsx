@@ -151,7 +151,7 @@ function Charts({ summary, cycles, onBrush }: ChartsProps) {
           address: `/cycles/${encodeURIComponent(cycle.id)}`,
           kind: "outage" as const,
         }))}
-        format={(microseconds) => durationWords(microseconds).replace(".0 ", " ")}
+        format={(microseconds) => (microseconds === 0 ? "0" : durationWords(microseconds).replace(".0 ", " "))}
       />
       <TimeChart {...shared} label="Workloads evaluated" stacked series={[{ name: "evaluated", values: course.heads, color: "--accent" }]} format={(count) => count.toLocaleString("en")} />
     </section>
