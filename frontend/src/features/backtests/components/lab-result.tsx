@@ -34,7 +34,7 @@ export function LabResult({ run, changes, resource }: LabResultProps) {
         </span>
       }
     >
-      <div className={styles.result}>
+      <div className={styles.result} data-idle={changes.length === 0}>
         {changes.length > 0 && (
           <ul className={styles.changes} aria-label="Changes">
             {changes.map(({ key, words }) => (

@@ -28,7 +28,7 @@ const VERDICTS: Record<Verdict | "Due", { words: string; tone: Tone; icon: Lucid
 export function Predictions() {
   const list = useQuery(predictionsQuery());
   return (
-    <Card title="Predictions and checks" aside="95 of 100 workloads start within the predicted wait">
+    <Card title="Predictions and checks" aside="p95: 95 of 100 workloads start within it">
       <View query={list} rows={2} empty={({ items }) => (items.length === 0 ? <Nothing /> : undefined)}>
         {({ items }) => (
           <PlainTable

@@ -27,7 +27,6 @@ export function HistoryPage() {
   return (
     <Page
       title="Change history"
-      lead="Configuration changes with diffs. Roll back to any revision after previewing the impact."
       actions={(stream || kind) && <Button onClick={() => url.change({ stream: "", kind: "" })}>Show all objects, not only {stream || kind}</Button>}
     >
       {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
@@ -104,8 +103,7 @@ function Differences({ differences }: { differences: Revision["differences"] }) 
 }
 
 function RevisionRow({ revision, onRevert, onOnly }: { revision: Revision; onRevert: () => void; onOnly: () => void }) {
-  const role = refusalFor(useIdentity(), { on: "queue" });
-  const refusal = revision.kind === "Node" ? "Node-reported values can't be rolled back" : role;
+  const refusal = refusalFor(useIdentity(), { on: "queue" });
   return (
     <li className={styles.row}>
       <span className={styles.aside} title={`Position ${revision.position}`}>
@@ -121,10 +119,13 @@ function RevisionRow({ revision, onRevert, onOnly }: { revision: Revision; onRev
         {actorWords(revision.actor)}
         {revision.reason && <q className={styles.reason}>{revision.reason}</q>}
       </span>
-      <Button look="quiet" refusal={refusal} hint="Roll back to this revision" onClick={onRevert}>
-        <Undo2 aria-hidden="true" />
-        Roll back
-      </Button>
+      {/* What a node reports is no one's decision: there is nothing to roll back. */}
+      {revision.kind !== "Node" && (
+        <Button look="quiet" refusal={refusal} hint="Roll back to this revision" onClick={onRevert}>
+          <Undo2 aria-hidden="true" />
+          Roll back
+        </Button>
+      )}
     </li>
   );
 }

@@ -26,7 +26,7 @@ import styles from "./needs-attention.module.css";
 export function NeedsAttentionPage() {
   const url = useUrl();
   return (
-    <Page title="Needs attention" lead="Alerts, and inactive, retrying and held workloads with the recommended action.">
+    <Page title="Needs attention">
       <Choices
         label="Views"
         value={url.get("view") === "webhooks" ? "webhooks" : "alerts"}

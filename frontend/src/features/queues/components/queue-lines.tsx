@@ -27,7 +27,7 @@ function nameColumn<Row extends Named>(): Column<Row> {
   return {
     id: "name",
     header: "Workload",
-    width: "minmax(0, 1.8fr)",
+    width: "minmax(0, 1.5fr)",
     narrow: "minmax(0, 1fr)",
     cell: (row) => <ObjectName name={keyOf(row)} />,
   };
@@ -47,7 +47,7 @@ const PENDING: Column<PendingWorkload>[] = [
   {
     id: "reason",
     header: "Pending reason",
-    width: "minmax(0, 3fr)",
+    width: "minmax(0, 4fr)",
     below: true,
     cell: (row) => (
       <span className={styles.reason} title={row.sentence}>
@@ -58,7 +58,7 @@ const PENDING: Column<PendingWorkload>[] = [
   {
     id: "local",
     header: "LocalQueue",
-    width: "minmax(0, 0.9fr)",
+    width: "7rem",
     spare: true,
     cell: (row) => (
       <span className={styles.local} title={`Position ${row.positionInLocalQueue + 1} in LocalQueue`}>
