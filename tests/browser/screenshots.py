@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urldefrag
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
 from tests.browser.conftest import client_of, launch, new_context, token_of
 from tests.browser.every_page import every_page
-from tests.browser.screen import FRONTEND, Screen
+from tests.browser.screen import FRONTEND, MILLISECONDS_TO_APPEAR, Screen
 from tests.processes.up import services
 
 WIDTHS = {390: 844, 1024: 768, 1440: 900}
@@ -52,6 +52,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="names of pages, by comma")
     asked = parser.parse_args()
     asked.directory.mkdir(parents=True, exist_ok=True)
+    expect.set_options(timeout=MILLISECONDS_TO_APPEAR)
     with _installation(asked.url, asked.seconds) as (url, token), sync_playwright() as playwright:
         with HeadgateClient(Connection(url=url, token=token, source="screenshots")) as client:
             pages = every_page(client)
