@@ -12,8 +12,10 @@ import pytest
 from headgate.adapters.postgres.archive import LogArchive, LogArchiveFiles, LogPartition
 from headgate.adapters.postgres.connections import Pool
 from headgate.adapters.postgres.followers import PostgresFollowers
-from headgate.application.failures import BrokenFile
+from headgate.application.failures import Archived, BrokenFile
+from headgate.application.projections.workload_pods import PodFilter
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
+from headgate.domain.recorded_event import kind_and_key
 from tests.contracts.adapters import Adapters
 from tests.contracts.test_log_archive import (
     SMALL,
@@ -60,6 +62,20 @@ def test_the_log_continues_while_its_beginning_is_away(
     assert [part.name for part in LogArchive(pool).archived()] == ["event_0"]
     assert [found.position for found in adapters.log.read(9, limit=3)] == [10, 11, 12]
     assert adapters.log.head() == head
+
+
+def test_pods_that_are_in_the_events_alone_are_away_with_them(
+    adapters: Adapters, pool: Pool, tmp_path: Path
+) -> None:
+    followers = PostgresFollowers(pool)
+    while followers.advance("workload_pod"):
+        pass
+    _, key = kind_and_key(adapters.log.read(8, limit=1)[0].stream)
+    about = saved_and_taken_away(pool, tmp_path)
+    with pytest.raises(Archived):
+        followers.pods(PodFilter(workload=key))
+    LogArchiveFiles(pool).restore(about)
+    assert followers.pods(PodFilter(workload=key)).pods == []
 
 
 def test_files_of_earlier_releases_come_back_too(

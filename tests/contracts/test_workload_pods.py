@@ -1,7 +1,7 @@
 """What every store promises of the pods of workloads, and of reads of their past."""
 
 from collections.abc import Iterator
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from headgate.application.historical_ports import selected_pods
+from headgate.application.historical_ports import folded_pods, selected_pods
+from headgate.application.projections import Amend, Put, Remove, RowChange
 from headgate.application.projections.workload_pods import (
     PodFilter,
+    PodRow,
     PodRows,
     WorkloadPods,
-    folded_pods,
     remembered,
 )
 from headgate.domain.kinds.configured_object import Absent
@@ -213,6 +214,26 @@ def test_pods_go_with_their_workload(adapters: Adapters) -> None:
     assert follow(adapters, history) == PodRows(position=7, pods=[], counts=[])
 
 
+def test_pods_of_an_ended_workload_are_folded_from_its_events(adapters: Adapters) -> None:
+    history = admitted("n0", "n1", "n2")
+    history.add(STREAM, told("started", 0, 1))
+    history.add(STREAM, told("finished", 1, exit_code=0, reason="Completed"))
+    evicted(history)
+    history.add(STREAM, reserved("n5"))
+    follow(adapters, history)
+    ending = history.continued()
+    ending.add(STREAM, WorkloadFinished(reason="Cancelled", message=message("Cancelled")))
+
+    found = follow(adapters, ending, attempt=1, all_runs=True)
+
+    assert states(found) == [(0, 1, "Lost"), (1, 1, "Succeeded"), (2, 1, "Lost")]
+    assert {each.attempt for each in found.counts} == {1, 2}
+    paged = [row for page in pages(adapters, attempt=1, all_runs=True) for row in page.pods]
+    assert paged == found.pods
+    adapters.followers.rebuild(NAME)
+    assert read(adapters, attempt=1, all_runs=True) == found
+
+
 def pages(adapters: Adapters, **query: object) -> Iterator[PodRows]:
     after = None
     while True:
@@ -317,6 +338,8 @@ def test_what_is_remembered_follows_as_from_the_whole_workload(
     """So events that are not folded, and fields that are left out, tell nothing of pods."""
     whole: WorkloadState = Absent()
     projection, memory = WorkloadPods(), dict[str, str]()
+    known: list[RecordedEvent] = []
+    rows: dict[Any, dict[str, Any]] = {}
     for number, event in enumerate((first, *others), 1):
         at = START + number
         whole = evolve(whole, event, at)
@@ -324,12 +347,30 @@ def test_what_is_remembered_follows_as_from_the_whole_workload(
         recorded = RecordedEvent(
             position=number, stream=STREAM, version=number, event=event, at=at, metadata=metadata
         )
-        projection.changes(recorded, memory)
-        if isinstance(whole, Absent):
-            assert memory == {}
+        known.append(recorded)
+        for change in projection.changes(recorded, memory):
+            change_rows(rows, change)
+        if isinstance(whole, Absent) or whole.finished_at is not None:
+            assert (memory, rows) == ({}, {})
         else:
             kept = msgspec.json.decode(memory[STREAM], type=Workload)
             assert remembered(kept) == remembered(whole)
+            assert [msgspec.convert(row, PodRow) for row in rows.values()] == folded_pods(known)
+
+
+def change_rows(rows: dict[Any, dict[str, Any]], change: RowChange) -> None:
+    """Rows change as the table does."""
+    match change:
+        case Put(key=key, values=values):
+            rows.setdefault(tuple(key.values()), dict(key)).update(values)
+        case Amend(where=where, values=values):
+            for row in rows.values():
+                row.update(values if where.items() <= row.items() else {})
+        case Remove(where=where):
+            assert where == {"workload": "a/x"}
+            rows.clear()
+        case _:
+            raise AssertionError(change)
 
 
 def test_less_is_remembered_than_the_whole_workload() -> None:

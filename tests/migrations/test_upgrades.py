@@ -17,11 +17,14 @@ from headgate.adapters.postgres.connections import MIN_SAMPLES
 from headgate.adapters.postgres.maintenance import alembic_config, migrate
 from headgate.api.app import application_services, connect
 from headgate.application.commands.append_unit import read_columns, rows_of
+from headgate.application.ports import Appended
+from headgate.application.projections.workload_pods import PodFilter
 from headgate.application.verify import Finding
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import evolve_state
+from headgate.domain.workloads.events import WorkloadFinished, WorkloadQuotaReserved
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.embedded.servers import EmbeddedPostgres
 from headgate.settings import Settings
@@ -29,9 +32,9 @@ from tests.api.callers import ADMIN_SECRET, Api
 from tests.api.serving import shared_application
 from tests.conftest import new_database
 from tests.contracts.events import shown
-from tests.contracts.history import START
+from tests.contracts.history import START, History, submitted
 from tests.contracts.test_read_models import workload
-from tests.contracts.test_workload_pods import STREAM, admitted, told
+from tests.contracts.test_workload_pods import STREAM, admitted, on, told
 from tests.event_log.stored_logs import SCHEMA_REVISION, StoredLog, stored_logs
 
 INLINE = "ReadModelShowsWhatItsStreamFoldsTo"
@@ -231,6 +234,73 @@ def test_rows_of_finished_workloads_then_tell_when_their_time_to_live_is_over(
     with psycopg.connect(empty_url) as connection:
         rows = connection.execute("SELECT name, due_at FROM workload").fetchall()
     assert dict(rows) == {"limited": START + 60_000_000, "kept": None, "running": None}
+
+
+def test_pods_of_ended_workloads_leave_the_read_model_of_before(empty_url: str) -> None:
+    """Where it has not folded the end yet, pods stay until it has."""
+    migrate(empty_url)
+    platform = open_platform(Settings(database_url=empty_url, broker_url="memory://"))
+    history, states = History(), dict[str, Any]()
+    for name in ("ended", "late", "running"):
+        history.add(f"workload/a/{name}", submitted(name))
+        history.add(f"workload/a/{name}", WorkloadQuotaReserved(admission=on("h1", "h2")))
+    _append(platform, history, states)
+    _follow(platform)
+    with psycopg.connect(empty_url) as connection:
+        for table in ("workload_pod", "follower_memory"):
+            connection.execute(f"CREATE TABLE kept_{table} AS SELECT * FROM {table}")
+    for name in ("ended", "late"):
+        history = history.continued()
+        history.add(f"workload/a/{name}", WorkloadFinished(reason="Succeeded"))
+        _append(platform, history, states)
+        if name == "ended":
+            _follow(platform)
+    with psycopg.connect(empty_url) as connection:
+        for table in ("workload_pod", "follower_memory"):
+            kept = f"INSERT INTO {table} SELECT * FROM kept_{table} ON CONFLICT DO NOTHING"
+            assert connection.execute(kept).rowcount > 0
+            connection.execute(f"DROP TABLE kept_{table}")
+        connection.execute("UPDATE alembic_version SET version_num = '0029'")
+
+    migrate(empty_url)
+
+    assert _with_pods(empty_url) == {"a/late", "a/running"}
+    assert platform.followers.differences("workload_pod") == (7, 0)
+    _follow(platform)
+    assert _with_pods(empty_url) == {"a/running"}
+    ended = platform.followers.pods(PodFilter(workload="a/ended"))
+    assert [each.state for each in ended.pods] == ["Succeeded", "Succeeded"]
+    command.downgrade(alembic_config(empty_url), "0029")
+    migrate(empty_url)
+    _follow(platform)
+    assert platform.followers.differences("workload_pod") == (8, 0)
+    assert _with_pods(empty_url) == {"a/running"}
+    platform.close()
+
+
+def _append(platform: Platform, history: History, states: dict[str, Any]) -> None:
+    for unit in history.units:
+        (new,) = unit.events
+        before = states.get(new.stream, Absent())
+        states[new.stream] = evolve_state("workload", before, new.event, unit.at)
+        rows = rows_of(new.stream, states[new.stream])
+        assert isinstance(platform.event_log.append([replace(unit, rows=rows)])[0], Appended)
+
+
+def _follow(platform: Platform) -> None:
+    while platform.followers.advance("workload_pod"):
+        pass
+
+
+def _with_pods(url: str) -> set[str]:
+    """The workloads that have rows of pods; as many are remembered."""
+    with psycopg.connect(url) as connection:
+        found = {row[0] for row in connection.execute("SELECT workload FROM workload_pod")}
+        remembered = connection.execute(
+            "SELECT count(*) FROM follower_memory WHERE follower = 'workload_pod'"
+        ).fetchone()
+    assert remembered == (len(found),)
+    return found
 
 
 def test_a_log_is_compressed_by_its_migration_and_is_the_same(empty_url: str) -> None:

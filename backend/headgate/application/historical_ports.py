@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from headgate.application.cooperative import Cooperative, Result, run_yielding
@@ -14,8 +16,10 @@ from headgate.application.ports import (
     EventLog,
     Verdict,
 )
+from headgate.application.projections import Amend, Put
 from headgate.application.projections import followers as followed
 from headgate.application.projections.workload_pods import (
+    FOLDED,
     AttemptCounts,
     PodFilter,
     PodPlace,
@@ -23,7 +27,7 @@ from headgate.application.projections.workload_pods import (
     PodRows,
     PodState,
     WorkloadPods,
-    folded_pods,
+    pods_after,
 )
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import (
@@ -190,8 +194,28 @@ class HistoricalFollowers:
 
     def pods(self, query: PodFilter) -> PodRows:
         """The pods of a workload, folded from its events up to the moment."""
-        rows = folded_pods(self.log.read_stream(workload_stream(query.workload)))
-        return selected_pods(rows, query, self.point.position)
+        events = self.log.read_stream(workload_stream(query.workload))
+        return selected_pods(folded_pods(events), query, self.point.position)
+
+
+def folded_pods(events: Iterable[RecordedEvent]) -> list[PodRow]:
+    """The rows after the events of one workload, which stay when it ends."""
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    memory: dict[str, str] = {}
+    for recorded in events:
+        if type(recorded.event) not in FOLDED:
+            continue
+        _, changes = pods_after(recorded, memory)
+        for change in changes:
+            match change:
+                case Put(key=key, values=values):
+                    rows.setdefault(tuple(key.values()), dict(key)).update(values)
+                case Amend(where=where, values=values):
+                    for row in rows.values():
+                        row.update(values if where.items() <= row.items() else {})
+                case _:
+                    rows.clear()
+    return [msgspec.convert(row, PodRow) for row in rows.values()]
 
 
 def selected_pods(rows: Iterable[PodRow], query: PodFilter, position: int) -> PodRows:

@@ -8,7 +8,7 @@ import msgspec
 
 from headgate.adapters.memory.database import Columns, MemoryDatabase
 from headgate.application.commands.append_unit import READ_COLUMNS, table_of
-from headgate.application.historical_ports import selected_pods
+from headgate.application.historical_ports import folded_pods, selected_pods
 from headgate.application.ports import Loaded, Replayed, WorkloadQuery, page_of
 from headgate.application.projections import (
     Amend,
@@ -291,6 +291,10 @@ class MemoryFollowers:
         with self._database.lock:
             followed = self._followed["workload_pod"]
             rows = [msgspec.convert(row, PodRow) for row in followed.rows.values()]
+            if not any(row.workload == query.workload for row in rows):
+                stream, events = workload_stream(query.workload), self._database.events
+                past = events[: followed.position]
+                rows = folded_pods(each for each in past if each.stream == stream)
             return selected_pods(rows, query, followed.position)
 
     def _advance(self, name: str, followed: _Followed, limit: int) -> int:

@@ -163,7 +163,7 @@ _POSITIONS = """
             ON event.stream = wanted.stream AND event.version = wanted.version
     ORDER BY wanted.nth
 """
-_READ_STREAM = (
+READ_STREAM = (
     f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version > %s ORDER BY version"
 )
 
@@ -281,7 +281,7 @@ class PostgresEventLog:
     def read_stream(self, stream: str, after_version: int = 0) -> list[RecordedEvent]:
         """One stream from its beginning, or after a version."""
         with connection_of(self._pool) as connection:
-            rows = stored_rows(connection, _READ_STREAM, (stream, after_version), BODY)
+            rows = stored_rows(connection, READ_STREAM, (stream, after_version), BODY)
         return [recorded_of(row) for row in rows]
 
     def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[RecordedEvent]:

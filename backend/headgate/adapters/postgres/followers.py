@@ -6,9 +6,23 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from headgate.adapters.postgres.connections import Connection, Pool, connection_of
-from headgate.adapters.postgres.event_log import gapless, point_at, rows_after
+from headgate.adapters.postgres.connections import (
+    Connection,
+    Pool,
+    connection_of,
+    stored_rows,
+)
+from headgate.adapters.postgres.event_log import (
+    BODY,
+    READ_STREAM,
+    gapless,
+    point_at,
+    recorded_of,
+    rows_after,
+)
 from headgate.adapters.postgres.projection_rows import ProjectionRows
+from headgate.application.failures import Archived
+from headgate.application.historical_ports import folded_pods, selected_pods
 from headgate.application.projections import Projection, RowChange
 from headgate.application.projections.followers import (
     PROJECTIONS,
@@ -22,8 +36,9 @@ from headgate.application.projections.workload_pods import (
     PodRow,
     PodRows,
 )
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import RecordedEvent, workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.events import WorkloadSubmitted
 from headgate.event_log.chain import LogPoint, PastLost
 from headgate.event_log.codec import EVENT_CLASSES, name_of
 
@@ -56,40 +71,15 @@ class FollowerReads:
         return Admissions(position=position, by_minute=dict(rows))
 
     def pods(self, query: PodFilter) -> PodRows:
-        """A page of the pods of one attempt, and the counts of all attempts."""
-        conditions, values = ["workload = %s"], list[Any]([query.workload])
-        if query.attempt is None:
-            conditions.append(f"attempt = ({_NEWEST_ATTEMPT})")
-            values.append(query.workload)
-        else:
-            conditions.append("attempt = %s")
-            values.append(query.attempt)
-        for column, wanted in (("pod_set", query.pod_set), ("node", query.node)):
-            if wanted:
-                conditions.append(f"{column} = %s")
-                values.append(wanted)
-        if query.states:
-            conditions.append("state = ANY(%s)")
-            values.append(list(query.states))
-        if not query.all_runs:
-            conditions.append("is_newest")
-        if query.after is not None:
-            conditions.append("(pod_set, pod_index, run) > (%s, %s, %s)")
-            values += query.after
-        rows_query = (
-            f"SELECT {_columns(PodRow)} FROM workload_pod AS pod WHERE generation = %s AND "
-            f"{' AND '.join(conditions)} ORDER BY pod_set, pod_index, run LIMIT %s"
-        )
+        """A page of the pods of one attempt, and the counts of all attempts.
+
+        Those of a workload that has ended are folded from its events.
+        """
         with self._snapshot("workload_pod") as (connection, generation, position):
-            pods = connection.execute(rows_query, (generation, *values, query.limit)).fetchall()
-            counts: list[Any] = []
-            if query.after is None:
-                counts = connection.execute(_ATTEMPTS, (generation, query.workload)).fetchall()
-        return PodRows(
-            position=position,
-            pods=_as_structs(PodRow, pods),
-            counts=_as_structs(AttemptCounts, counts),
-        )
+            of_workload = (generation, query.workload)
+            if connection.execute(_HAS_PODS, of_workload).fetchone() is None:
+                return _pods_in_log(connection, query, position)
+            return _pods_in_rows(connection, query, generation, position)
 
     def _read(
         self,
@@ -124,6 +114,8 @@ _ADMISSIONS = """
     SELECT minute, sum(admitted)::bigint FROM queue_history
     WHERE generation = %s AND minute >= %s AND admitted > 0 GROUP BY minute
 """
+_HAS_PODS = "SELECT FROM workload_pod WHERE generation = %s AND workload = %s LIMIT 1"
+_FIRST_POSITION = "SELECT position FROM event_whole ORDER BY position LIMIT 1"
 _NEWEST_ATTEMPT = """
     SELECT max(newest.attempt) FROM workload_pod AS newest
     WHERE newest.generation = pod.generation AND newest.workload = %s
@@ -133,6 +125,58 @@ _ATTEMPTS = """
     FROM workload_pod WHERE generation = %s AND workload = %s AND is_newest
     GROUP BY attempt, state ORDER BY attempt, state
 """
+
+
+def _pods_in_rows(
+    connection: Connection, query: PodFilter, generation: int, position: int
+) -> PodRows:
+    conditions, values = ["workload = %s"], list[Any]([query.workload])
+    if query.attempt is None:
+        conditions.append(f"attempt = ({_NEWEST_ATTEMPT})")
+        values.append(query.workload)
+    else:
+        conditions.append("attempt = %s")
+        values.append(query.attempt)
+    for column, wanted in (("pod_set", query.pod_set), ("node", query.node)):
+        if wanted:
+            conditions.append(f"{column} = %s")
+            values.append(wanted)
+    if query.states:
+        conditions.append("state = ANY(%s)")
+        values.append(list(query.states))
+    if not query.all_runs:
+        conditions.append("is_newest")
+    if query.after is not None:
+        conditions.append("(pod_set, pod_index, run) > (%s, %s, %s)")
+        values += query.after
+    rows_query = (
+        f"SELECT {_columns(PodRow)} FROM workload_pod AS pod WHERE generation = %s AND "
+        f"{' AND '.join(conditions)} ORDER BY pod_set, pod_index, run LIMIT %s"
+    )
+    pods = connection.execute(rows_query, (generation, *values, query.limit)).fetchall()
+    counts: list[Any] = []
+    if query.after is None:
+        counts = connection.execute(_ATTEMPTS, (generation, query.workload)).fetchall()
+    return PodRows(
+        position=position,
+        pods=_as_structs(PodRow, pods),
+        counts=_as_structs(AttemptCounts, counts),
+    )
+
+
+def _pods_in_log(connection: Connection, query: PodFilter, position: int) -> PodRows:
+    """The pods of a workload after its events up to a position.
+
+    Raises `Archived` where its events were archived and removed.
+    """
+    stream = workload_stream(query.workload)
+    rows = stored_rows(connection, READ_STREAM, (stream, 0), BODY)
+    events = [recorded_of(row) for row in rows if row[0] <= position]
+    if not any(isinstance(each.event, WorkloadSubmitted) for each in events):
+        found = connection.execute(_FIRST_POSITION).fetchone()
+        if found is not None and found[0] > 1:
+            raise Archived("EventsArchived", first=found[0])
+    return selected_pods(folded_pods(events), query, position)
 
 
 def _columns(kind: type[msgspec.Struct]) -> str:

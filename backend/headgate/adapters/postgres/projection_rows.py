@@ -92,31 +92,42 @@ class ProjectionRows:
     def apply(self, changes: Iterable[RowChange]) -> None:
         """Make these changes in order; counts, which commute, come last and summed up."""
         counted: dict[str, Counter[RowKey]] = {}
-        rows: dict[RowKey, dict[str, Any]] = {}
+        waiting = _WaitingRows()
         for change in changes:
             match change:
                 case Put(key=key, values=values):
-                    rows.setdefault(tuple(key.items()), {}).update(values)
+                    waiting.put(tuple(key.items()), values)
                 case Count(key=key, counter=counter):
                     counted.setdefault(counter, Counter())[tuple(key.items())] += 1
                 case Amend():
-                    self._put(rows)
+                    self._write(waiting)
                     self._amend(change)
+                case Remove(where=where) if waiting.can_remove(where):
+                    waiting.remove(where)
                 case Remove(where=where):
-                    self._put(rows)
+                    self._write(waiting)
                     self._remove(where)
-        self._put(rows)
+        self._write(waiting)
         for counter, numbers in counted.items():
             self._count(counter, numbers)
 
-    def _put(self, rows: dict[RowKey, dict[str, Any]]) -> None:
-        """In one statement for all rows with values in the same columns; no rows are left."""
+    def _write(self, waiting: "_WaitingRows") -> None:
+        """Make the changes that wait; none are left."""
+        for column, values in waiting.removed.items():
+            query = sql.SQL("DELETE FROM {} WHERE generation = %s AND {} = ANY(%s)").format(
+                sql.Identifier(self._name), sql.Identifier(column)
+            )
+            self._connection.execute(query, (self._generation, list(values)))
+        self._put(waiting.rows())
+        waiting.clear()
+
+    def _put(self, rows: Iterable[tuple[RowKey, dict[str, Any]]]) -> None:
+        """In one statement for all rows with values in the same columns."""
         groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[dict[str, Any]]] = {}
-        for key, values in rows.items():
+        for key, values in rows:
             row = {"generation": self._generation, **dict(key), **values}
             names = tuple(name for name, _ in key), tuple(sorted(values))
             groups.setdefault(names, []).append(row)
-        rows.clear()
         for (key_names, columns), given in groups.items():
             query = sql.SQL(
                 "INSERT INTO {0} ({1}) SELECT {1} FROM jsonb_populate_recordset(NULL::{0}, %s) "
@@ -166,6 +177,41 @@ class ProjectionRows:
             sql.Identifier(counter),
         )
         self._connection.execute(query, (Jsonb(rows),))
+
+
+class _WaitingRows:
+    """Changes that are not yet made: rows to be removed, by a column, and then rows to be put.
+
+    Rows that are put and then removed are not written at all: workloads come and go in a batch.
+    """
+
+    def __init__(self) -> None:
+        self.removed: dict[str, dict[Any, None]] = {}
+        self._put: dict[tuple[str, Any], dict[RowKey, dict[str, Any]]] = {}
+
+    def put(self, key: RowKey, values: dict[str, Any]) -> None:
+        """A row has these values."""
+        self._put.setdefault(key[0], {}).setdefault(key, {}).update(values)
+
+    def can_remove(self, where: dict[str, Any]) -> bool:
+        """Whether the rows that wait and are to be removed are found by the first of their key."""
+        column, _ = next(iter(self._put), (next(iter(where)), None))
+        return list(where) == [column]
+
+    def remove(self, where: dict[str, Any]) -> None:
+        """All rows that have this value are gone, whatever was put before."""
+        ((column, value),) = where.items()
+        self.removed.setdefault(column, {})[value] = None
+        self._put.pop((column, value), None)
+
+    def rows(self) -> Iterator[tuple[RowKey, dict[str, Any]]]:
+        """The rows to be put."""
+        return (row for rows in self._put.values() for row in rows.items())
+
+    def clear(self) -> None:
+        """The changes are made."""
+        self.removed.clear()
+        self._put.clear()
 
 
 def _names(columns: Iterable[str]) -> sql.Composed:

@@ -1,17 +1,14 @@
-"""The pods of workloads: a row for each run of each pod, with state, node, exit code and times."""
+"""The pods of workloads: a row for each run of each pod, with state, node, exit code and times.
+
+Rows are kept until the workload has ended; from then on its pods are folded from its events.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from headgate.application.projections import (
-    Amend,
-    ProjectionState,
-    Put,
-    Remove,
-    RowChange,
-)
+from headgate.application.projections import Amend, ProjectionState, Put, Remove, RowChange
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent, kind_and_key
 from headgate.domain.values.index_ranges import contains, members
@@ -53,7 +50,7 @@ from headgate.domain.workloads.preemption_events import (
     WorkloadShrunk,
 )
 from headgate.domain.workloads.specs import PodReason
-from headgate.domain.workloads.state import PodEviction, Workload, phase_of
+from headgate.domain.workloads.state import PodEviction, Workload, WorkloadState, phase_of
 
 PodState = Literal["Assigned", "Starting", "Running", "Succeeded", "Failed", "Stopped", "Lost"]
 LIVE_STATES: tuple[PodState, ...] = ("Assigned", "Starting", "Running")
@@ -227,24 +224,35 @@ class WorkloadPods:
         return (recorded.stream,) if type(recorded.event) in FOLDED else ()
 
     def changes(self, recorded: RecordedEvent, memory: ProjectionState) -> list[RowChange]:
-        """Rows begin with an attempt or run, take what is reported, and go with the workload."""
-        stream, event = recorded.stream, recorded.event
-        if type(event) not in FOLDED:
+        """Rows begin with an attempt or run, take what is reported, and go when a workload ends."""
+        if type(recorded.event) not in FOLDED:
             return []
-        known = memory.get(stream)
-        before = Absent() if known is None else _DECODER.decode(known)
-        after = evolve(before, event, recorded.at)  # type: ignore[arg-type]
-        _, key = kind_and_key(stream)
-        if isinstance(after, Absent):
-            memory.pop(stream, None)
-            return [] if isinstance(before, Absent) else [Remove({"workload": key})]
-        kept = _ENCODER.encode(remembered(after)).decode()
-        if kept != known:
-            memory[stream] = kept
-        if isinstance(event, WorkloadSubmitted):
-            return [] if isinstance(before, Absent) else [Remove({"workload": key})]
-        assert isinstance(before, Workload), "only a submission makes a workload of nothing"
-        return list(_changes(before, after, recorded))
+        after, changes = pods_after(recorded, memory)
+        if isinstance(after, Workload) and after.finished_at is not None:
+            del memory[recorded.stream]
+            return [Remove({"workload": after.key})]
+        return list(changes)
+
+
+def pods_after(
+    recorded: RecordedEvent, memory: ProjectionState
+) -> tuple[WorkloadState, Iterable[RowChange]]:
+    """The workload after an event, and the changes of its rows; what is remembered is changed."""
+    stream, event = recorded.stream, recorded.event
+    known = memory.get(stream)
+    before = Absent() if known is None else _DECODER.decode(known)
+    after = evolve(before, event, recorded.at)  # type: ignore[arg-type]
+    _, key = kind_and_key(stream)
+    if isinstance(after, Absent):
+        memory.pop(stream, None)
+        return after, () if isinstance(before, Absent) else (Remove({"workload": key}),)
+    kept = _ENCODER.encode(remembered(after)).decode()
+    if kept != known:
+        memory[stream] = kept
+    if isinstance(event, WorkloadSubmitted):
+        return after, () if isinstance(before, Absent) else (Remove({"workload": key}),)
+    assert isinstance(before, Workload), "only a submission makes a workload of nothing"
+    return after, _changes(before, after, recorded)
 
 
 def _changes(before: Workload, after: Workload, recorded: RecordedEvent) -> Iterator[RowChange]:
@@ -377,20 +385,3 @@ def _end_of(group: ReportedPods, at: Instant) -> dict[str, Any]:
 
 def _at(instants: tuple[Instant | None, ...], place: int) -> Instant | None:
     return instants[place] if instants else None
-
-
-def folded_pods(events: Iterable[RecordedEvent]) -> list[PodRow]:
-    """The rows after the events of one workload, for reads of the past."""
-    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    projection, memory = WorkloadPods(), dict[str, str]()
-    for recorded in events:
-        for change in projection.changes(recorded, memory):
-            match change:
-                case Put(key=key, values=values):
-                    rows.setdefault(tuple(key.values()), dict(key)).update(values)
-                case Amend(where=where, values=values):
-                    for row in rows.values():
-                        row.update(values if where.items() <= row.items() else {})
-                case _:
-                    rows.clear()
-    return [msgspec.convert(row, PodRow) for row in rows.values()]
