@@ -59,6 +59,28 @@ def test_a_queue_is_one_row_with_its_waits_and_its_oldest_pending_workload(
     assert row["waitP50Seconds"] == row["waitP95Seconds"] is not None
 
 
+def test_waits_are_counted_by_length_in_one_queue_or_in_all(
+    admin: Api, schedule: Callable[[], int]
+) -> None:
+    make_queue(admin, "timed")
+    for name in ("starts-timed", "stays-timed"):
+        admin.post("/v1/namespaces/team-a/workloads", workload(name, queue="timed"))
+    told = admin.caught_up("/v1/waits?clusterQueue=timed", schedule()).json()
+    assert (told["clusterQueue"], told["waits"]) == ("timed", 1)
+    assert told["dataSince"] < told["until"]
+    p50 = told["waitP50Seconds"]
+    assert p50 == told["waitP95Seconds"]
+    filled = [bucket["fromSeconds"] for bucket in told["buckets"] if bucket["count"]]
+    bounds = [bucket["fromSeconds"] for bucket in told["buckets"]]
+    assert filled == [max(bound for bound in bounds if bound <= p50)]
+    everywhere = admin.get("/v1/waits").json()
+    assert everywhere["waits"] == sum(bucket["count"] for bucket in everywhere["buckets"]) >= 1
+    until = told["dataSince"]
+    before = f"/v1/waits?clusterQueue=timed&since=2020-01-01T00:00:00Z&until={until}"
+    assert admin.get(before).json()["waits"] == 0, "all of the log is later"
+    assert admin.get("/v1/waits?clusterQueue=none").status_code == 404
+
+
 def test_alerts_of_one_kind_are_one_cause_that_counts_its_workloads(
     admin: Api, schedule: Callable[[], int]
 ) -> None:

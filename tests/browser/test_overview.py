@@ -1,6 +1,7 @@
 """The first page answers in five seconds, and nothing on it moves while the log grows."""
 
 import re
+from datetime import datetime
 
 import pytest
 from playwright.sync_api import expect
@@ -44,6 +45,9 @@ def test_overview_answers_in_five_seconds_and_does_not_shift(
     expect(figures).to_contain_text("1 of 8 GPU")
     expect(figures).to_contain_text("99 GPU")
     expect(figures).to_contain_text("1 workload")
+    # It is compared with the beginning of the range.
+    change = re.compile("1 workload, ([+\u2212]\\d+ in|as) \\d+ [smh]")
+    expect(figures).to_contain_text(change)
     causes = page.get_by_role("region", name="Needs attention")
     expect(causes.get_by_role("listitem").first).to_contain_text("never is unschedulable")
     queues = page.get_by_role("region", name="Queues")
@@ -57,6 +61,21 @@ def test_overview_answers_in_five_seconds_and_does_not_shift(
     assert page.evaluate("window.shifts") <= MAX_LAYOUT_SHIFT
     assert screen.violations() == []
     _a_chart_has_a_table_and_a_brush(screen, client)
+
+
+def test_use_of_a_queue_is_shown_from_where_a_young_log_begins(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    screen.open(f"/queues/{QUEUE}?view=usage", QUEUE)
+    expect(screen.page.get_by_text(re.compile("^Log since "))).to_be_visible()
+    expect(screen.page.get_by_text("no data before")).to_have_count(0)
+    told = client.read(f"/v1/clusterqueues/{QUEUE}/usage", {"points": "2"})
+    chart = screen.page.get_by_role("slider", name="In use", exact=False).first
+    chart.focus()
+    chart.press("Home")
+    # The first point of the whole range is a day ago; that of the chart is as old as the log.
+    began = datetime.fromisoformat(told["dataSince"]).astimezone()
+    expect(chart).to_have_attribute("aria-valuetext", re.compile(f", {began:%H:%M}:"))
 
 
 def _a_chart_has_a_table_and_a_brush(screen: Screen, client: HeadgateClient) -> None:

@@ -544,16 +544,20 @@ def test_past_waits_are_those_of_workloads_of_about_the_size(adapters: Adapters)
     assert models.waits_like("gpu", size, limit=9) == waits
     assert models.waits_like("gpu", size, limit=2) == waits[-2:]
     assert models.waits_like("none", size, limit=9) == []
-    assert models.waits_since(CREATED + second) == {"cpu": [1], "gpu": [1, 1, 2, 3]}
+    assert models.waits_between(CREATED + second, CREATED + 9 * second) == {
+        "cpu": [1],
+        "gpu": [1, 1, 2, 3],
+    }
+    assert models.waits_between(CREATED, CREATED + second) == {"gpu": [0]}
     ended = replace(reserving("ended", CREATED + 5 * second, 4), finished_at=CREATED + 9 * second)
     show(adapters, ended)
     head = adapters.log.head()
     assert models.waits_like("gpu", size, limit=9, ended_by=head) == [
         (CREATED + 5 * second, 5 * second)
     ]
-    assert models.waits_since(CREATED, ended_by=head) == {"gpu": [5]}
+    assert models.waits_between(CREATED, CREATED + 6 * second, ended_by=head) == {"gpu": [5]}
     assert models.waits_like("gpu", size, limit=9, ended_by=head - 1) == []
-    assert models.waits_since(CREATED, ended_by=head - 1) == {}
+    assert models.waits_between(CREATED, CREATED + 6 * second, ended_by=head - 1) == {}
     assert models.columns(["workload/a/large", "workload/a/none"]) == {
         "workload/a/large": read_columns(reserving("large", CREATED + second, 8))
     }

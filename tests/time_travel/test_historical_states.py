@@ -18,8 +18,8 @@ from headgate.application.time_travel import HistoricalReadModels
 from headgate.application.workload_filter import (
     WorkloadFilter,
     size_class,
+    waits_between,
     waits_like,
-    waits_since,
 )
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import workload_stream
@@ -151,7 +151,8 @@ def assert_reads_as(models: HistoricalReadModels, whole: ClusterState) -> None:
         assert [each.state for each in found] == [w for w in wanted if phase_of(w) in phases]
     counts = {group.value: group.count for group in models.workload_groups(newest, "phase")}
     assert counts == Counter(phase_of(workload) for workload in every)
-    assert models.waits_since(0) == waits_since(every, 0)
+    ever = (0, 2**63 - 1)
+    assert models.waits_between(*ever) == waits_between(every, *ever)
     places = {(w.admission.cluster_queue, size_class(w)) for w in every if w.admission}
     for cluster_queue, size in places:
         place, few = (cluster_queue, size), 3

@@ -35,7 +35,12 @@ from headgate.application import time_travel
 from headgate.application.access.redaction import cluster_queues_of
 from headgate.application.access.rights import Right
 from headgate.application.commands.object_commands import stop_queue
-from headgate.application.queries.capacity_history import CapacityHistory, capacity_history
+from headgate.application.queries.capacity_history import (
+    CapacityHistory,
+    WaitHistogram,
+    capacity_history,
+    wait_times,
+)
 from headgate.application.queries.queue_tree import queue_summary, queue_tree, usage_over_time
 from headgate.application.queries.queue_views import (
     PendingWorkloadsSummary,
@@ -125,6 +130,30 @@ class Queues(Controller):
         )
         services, scope = services_of(request), request.user.namespaces
         return answer_view(await capacity_history(services, resource, period, scope))
+
+    @get(
+        "/waits",
+        operation_id="readWaitHistogram",
+        summary="How long workloads were pending until they got quota, by length",
+        responses=response(WaitHistogram),
+    )
+    async def waits(
+        self,
+        request: Caller,
+        cluster_queue: Annotated[
+            str, QueryParameter(name="clusterQueue", max_length=253, description="All without")
+        ] = "",
+        since: RangeStart = None,
+        until: RangeEnd = None,
+    ) -> Answer:
+        """Of workloads that got quota in a stretch, the last day without one."""
+        period = time_travel.SampledPeriod(
+            instant_or_none(since, "/since"), instant_or_none(until, "/until"), points=2
+        )
+        services, scope = services_of(request), request.user.namespaces
+        if scope is not None and cluster_queue:
+            require_cluster_queue(request, cluster_queue, scope)
+        return answer_view(await wait_times(services, cluster_queue, period, scope))
 
     @get(
         "/clusterqueues/{name:str}/usage",

@@ -246,18 +246,17 @@ class ReadModels(Protocol):
     def workload_groups(
         self, query: "WorkloadQuery", by: CountedField | None
     ) -> list[WorkloadGroup]:
-        """All workloads that match, counted by a field: most GPUs first, so many groups at most.
-
-        Without a field they are one group, and none where nothing matches.
-        """
+        """Matching workloads by a field, most GPUs first; without one a single group, or none."""
 
     def waits_like(
         self, cluster_queue: str, size: str, *, limit: int, ended_by: int | None = None
     ) -> Waits:
         """The latest waits of workloads of a size class, in the order they started."""
 
-    def waits_since(self, since: Instant, *, ended_by: int | None = None) -> dict[str, list[int]]:
-        """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
+    def waits_between(
+        self, since: Instant, until: Instant, *, ended_by: int | None = None
+    ) -> dict[str, list[int]]:
+        """By ClusterQueue the waits in seconds of quota got from `since` to before `until`."""
 
     def rounds(
         self,

@@ -37,8 +37,8 @@ from headgate.application.workload_filter import (
     WorkloadGroup,
     grouped,
     listed_cluster_queue,
+    waits_between,
     waits_like,
-    waits_since,
 )
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
@@ -216,13 +216,14 @@ class HistoricalReadModels:
         found = [*waits_like(self._without_rows(cluster_queue), cluster_queue, size, limit), *ended]
         return sorted(found)[max(0, len(found) - limit) :]
 
-    def waits_since(self, since: Instant, *, ended_by: int | None = None) -> dict[str, list[int]]:
-        """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
+    def waits_between(
+        self, since: Instant, until: Instant, *, ended_by: int | None = None
+    ) -> dict[str, list[int]]:
+        """By ClusterQueue the waits in seconds of all that got quota between instants, sorted."""
         assert ended_by is None, "it is the past that is asked, and not its past"
-        found = waits_since(self._without_rows(""), since)
-        for queue, waits in self.live.waits_since(since, ended_by=self.point.position).items():
-            found[queue] = sorted((*found.get(queue, ()), *waits))
-        return found
+        found = waits_between(self._without_rows(""), since, until)
+        ended = self.live.waits_between(since, until, ended_by=self.point.position)
+        return {key: sorted((*found.get(key, ()), *ended.get(key, ()))) for key in found | ended}
 
     def _without_rows(self, cluster_queue: str) -> Iterator[Workload]:
         """Those that had not ended, and those deleted since; other ClusterQueues are left out."""

@@ -190,12 +190,14 @@ def waits_like(workloads: Iterable[Workload], cluster_queue: str, size: str, lim
     return [(start, wait) for start, _, wait in found[max(0, len(found) - limit) :]]
 
 
-def waits_since(workloads: Iterable[Workload], since: Instant) -> dict[str, list[int]]:
-    """By ClusterQueue the waits in seconds of workloads that got their quota since an instant."""
+def waits_between(
+    workloads: Iterable[Workload], since: Instant, until: Instant
+) -> dict[str, list[int]]:
+    """By ClusterQueue the waits in seconds of workloads that got their quota between instants."""
     found: dict[str, list[int]] = {}
     for workload in workloads:
         start = reserved_at(workload)
-        if workload.admission is not None and start is not None and start >= since:
+        if workload.admission is not None and start is not None and since <= start < until:
             seconds = (start - workload.created_at) // MICROSECONDS_PER_SECOND
             found.setdefault(workload.admission.cluster_queue, []).append(seconds)
     return {queue: sorted(waits) for queue, waits in sorted(found.items())}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { apiBounds, boundsOf, fixedRange, parametersOf, rangeBetween, rangeIn, rangeWords, secondsOf } from "./time-range";
+import { apiBounds, beginningOf, boundsOf, fixedRange, parametersOf, rangeBetween, rangeIn, rangeWords, secondsOf } from "./time-range";
 
 const NOW = Date.parse("2026-11-27T12:00:30Z");
 
@@ -36,4 +36,12 @@ test("a link for others names instants", () => {
   expect(fixed.last).toBe("");
   expect(boundsOf(fixed, NOW + 9_999)).toEqual(boundsOf(rangeIn("?last=1h"), NOW));
   expect(rangeWords(fixed)).toContain(" to ");
+});
+
+test("the axis of a preset begins with the log where that is younger than half the range", () => {
+  const day = { last: "24h", from: "", to: "" };
+  const now = Date.parse("2026-11-27T12:00:00Z");
+  expect(beginningOf(day, "2026-11-27T11:40:30Z", now)).toBe("2026-11-27T11:40:00.000Z");
+  expect(beginningOf(day, "2026-11-26T20:00:00Z", now)).toBeUndefined();
+  expect(beginningOf({ last: "", from: "2026-11-01T00:00:00Z", to: "2026-11-27T12:00:00Z" }, "2026-11-27T11:40:30Z", now)).toBeUndefined();
 });

@@ -18,6 +18,7 @@ export const PRESETS: readonly { value: string; words: string; seconds: number }
 const USUAL = "24h";
 const UNITS: Record<string, number> = { m: 60, h: 3_600, d: 86_400, w: 604_800 };
 const MILLISECONDS = 1_000;
+const MINUTE = 60_000;
 
 /** The names of the parameters in the address; links between pages keep them. */
 export const RANGE_PARAMETERS = ["last", "from", "to"] as const;
@@ -65,8 +66,16 @@ export function boundsOf(range: TimeRange, now: number): [number, number] {
 /** The bounds as parameters of the API: a preset names only its beginning, to the minute, so that it is found in caches. */
 export function apiBounds(range: TimeRange, now: number): { since: string; until?: string } {
   const [from] = boundsOf(range, now);
-  if (range.last !== "") return { since: new Date(Math.floor(from / 60_000) * 60_000).toISOString() };
+  if (range.last !== "") return { since: new Date(Math.floor(from / MINUTE) * MINUTE).toISOString() };
   return { since: range.from, until: range.to };
+}
+
+/** Where the axis begins that has little to show before the log began: there; undefined where the range is mostly known. */
+export function beginningOf(range: TimeRange, dataSince: string | undefined, now: number): string | undefined {
+  if (range.last === "" || dataSince === undefined) return undefined;
+  const [from, to] = boundsOf(range, now);
+  const minute = Math.floor(Date.parse(dataSince) / MINUTE) * MINUTE;
+  return minute - from > (to - from) / 2 ? new Date(minute).toISOString() : undefined;
 }
 
 /** The same two instants whenever it is opened, for a link that another person reads later. */

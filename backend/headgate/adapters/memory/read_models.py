@@ -34,8 +34,8 @@ from headgate.application.workload_filter import (
     Waits,
     WorkloadGroup,
     grouped,
+    waits_between,
     waits_like,
-    waits_since,
 )
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import workload_stream
@@ -88,9 +88,11 @@ class MemoryReadModels:
         """The latest waits of workloads of a size class, in the order they started."""
         return waits_like(self._workloads(ended_by), cluster_queue, size, limit)
 
-    def waits_since(self, since: Instant, *, ended_by: int | None = None) -> dict[str, list[int]]:
-        """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
-        return waits_since(self._workloads(ended_by), since)
+    def waits_between(
+        self, since: Instant, until: Instant, *, ended_by: int | None = None
+    ) -> dict[str, list[int]]:
+        """By ClusterQueue the waits in seconds of all that got quota between instants, sorted."""
+        return waits_between(self._workloads(ended_by), since, until)
 
     def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The columns of workload rows that `read_columns` gives, for verification."""

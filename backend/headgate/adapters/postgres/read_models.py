@@ -72,9 +72,9 @@ WAITS_LIKE = f"""
     WHERE cluster_queue = %s AND size_class = %s AND reserved_at IS NOT NULL AND {_ENDED_BY}
     ORDER BY reserved_at DESC, stream DESC LIMIT %s
 """
-_WAITS_SINCE = f"""
+_WAITS_BETWEEN = f"""
     SELECT cluster_queue, (reserved_at - created_at) / 1000000 FROM workload
-    WHERE reserved_at >= %s AND {_ENDED_BY} ORDER BY 1, 2
+    WHERE reserved_at >= %s AND reserved_at < %s AND {_ENDED_BY} ORDER BY 1, 2
 """
 _COLUMNS = f"SELECT stream, {', '.join(READ_COLUMNS)} FROM workload WHERE stream = ANY(%s)"
 STATE = 3
@@ -199,17 +199,16 @@ class PostgresReadModels:
         self, cluster_queue: str, size: str, *, limit: int, ended_by: int | None = None
     ) -> Waits:
         """The latest waits of workloads of a size class, in the order they started."""
-        values = (cluster_queue, size, ended_by, ended_by, limit)
-        with connection_of(self._pool) as connection:
-            rows = connection.execute(WAITS_LIKE, values).fetchall()
-        return rows[::-1]
+        values = [cluster_queue, size, ended_by, ended_by, limit]
+        return self._rows(WAITS_LIKE, values)[::-1]
 
-    def waits_since(self, since: Instant, *, ended_by: int | None = None) -> dict[str, list[int]]:
-        """By ClusterQueue the waits in seconds of all that got quota since an instant, sorted."""
+    def waits_between(
+        self, since: Instant, until: Instant, *, ended_by: int | None = None
+    ) -> dict[str, list[int]]:
+        """By ClusterQueue the waits in seconds of all that got quota between instants, sorted."""
         found: dict[str, list[int]] = {}
-        with connection_of(self._pool) as connection:
-            for queue, seconds in connection.execute(_WAITS_SINCE, (since, ended_by, ended_by)):
-                found.setdefault(queue, []).append(seconds)
+        for queue, seconds in self._rows(_WAITS_BETWEEN, [since, until, ended_by, ended_by]):
+            found.setdefault(queue, []).append(seconds)
         return found
 
     def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -1,9 +1,11 @@
-"""Use, capacity and pending demand of one resource over time, by ClusterQueue.
+"""Use, capacity and pending demand of one resource over time, by ClusterQueue, and waits.
 
 Each sample is a fold of the log at one position, so it never changes: it is kept, and a chart that
 is shown again costs only its newest points.
 """
 
+import asyncio
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,6 +17,7 @@ from headgate.application.queries.queue_status import pending_groups
 from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
 from headgate.application.time_travel import SampledPeriod, bounds_of
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.placement.host_table import ACTUAL, is_schedulable
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -56,6 +59,32 @@ class CapacityHistory(Whole, kw_only=True, frozen=True):
     points: list[CapacityPoint]
 
 
+class WaitBucket(Whole, kw_only=True, frozen=True):
+    """Waits of `fromSeconds` or more, and less than the next bucket's."""
+
+    from_seconds: int
+    count: int
+
+
+class WaitHistogram(Whole, kw_only=True, frozen=True):
+    """Waits from submission to quota reservation, of reservations from `since` to `until`.
+
+    Without a `clusterQueue` they are those of all together. Before `dataSince` there was no log.
+    """
+
+    position: Position
+    since: Timestamp
+    until: Timestamp
+    cluster_queue: str
+    data_since: Timestamp | None
+    waits: int
+    wait_p50_seconds: int | None
+    wait_p95_seconds: int | None
+    buckets: list[WaitBucket]
+
+
+WAIT_BOUNDS_SECONDS = (0, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 259_200)
+"""Where the buckets of waits begin; the last has no end."""
 SECONDS_BETWEEN = (
     5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400,
 )  # fmt: skip
@@ -139,16 +168,63 @@ async def capacity_history(
     now = services.clock.now()
     if period.until is None:
         points.append(_point(now, live.position, current, wanted, visible))
-    begun = await history.executor.do(lambda: services.log.read(0, limit=1))
     return CapacityHistory(
         position=live.position,
         at=timestamp(now),
         resource=wanted,
         resources=resources,
-        data_since=timestamp(begun[0].at) if begun else None,
+        data_since=await log_since(services),
         complete=complete,
         points=points,
     )
+
+
+async def log_since(services: ApplicationServices) -> Timestamp | None:
+    """When the log began; None for an empty one."""
+    begun = await services.history.executor.do(lambda: services.log.read(0, limit=1))
+    return timestamp(begun[0].at) if begun else None
+
+
+async def wait_times(
+    services: ApplicationServices, cluster_queue: str, period: SampledPeriod, scope: NamespaceScope
+) -> WaitHistogram:
+    """Waits that ended in a stretch, in one ClusterQueue or, without a name, in all visible ones.
+
+    Raises `NotFound`, and `InvalidRequest` for a stretch without length or in the future.
+    """
+    config = services.reader.cluster_state.config
+    if cluster_queue and cluster_queue not in config.cluster_queues:
+        raise NotFound("ObjectNotFound", kind="ClusterQueue", name=cluster_queue)
+    since, until = bounds_of(services, period)
+    by_queue = await asyncio.to_thread(services.models.waits_between, since, until + 1)
+    visible = None if scope is None else cluster_queues_of(config, scope)
+    waits = sorted(
+        wait
+        for name, of_queue in by_queue.items()
+        if (visible is None or name in visible) and cluster_queue in ("", name)
+        for wait in of_queue
+    )
+    ends = [bisect_left(waits, bound) for bound in WAIT_BOUNDS_SECONDS[1:]] + [len(waits)]
+    begins = [0, *ends[:-1]]
+    return WaitHistogram(
+        position=services.reader.position,
+        since=timestamp(since),
+        until=timestamp(until),
+        cluster_queue=cluster_queue,
+        data_since=await log_since(services),
+        waits=len(waits),
+        wait_p50_seconds=percentile(waits, 50),
+        wait_p95_seconds=percentile(waits, 95),
+        buckets=[
+            WaitBucket(from_seconds=bound, count=end - begin)
+            for bound, begin, end in zip(WAIT_BOUNDS_SECONDS, begins, ends, strict=True)
+        ],
+    )
+
+
+def percentile(ordered: Sequence[int], percent: int) -> int | None:
+    """The value that so many of 100 do not exceed; None of none."""
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] if ordered else None
 
 
 def by_importance(resources: Iterable[str]) -> list[str]:

@@ -10,7 +10,12 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
 from headgate.application.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.projections.followers import QueueMinute
-from headgate.application.queries.capacity_history import by_importance, sample_of
+from headgate.application.queries.capacity_history import (
+    by_importance,
+    log_since,
+    percentile,
+    sample_of,
+)
 from headgate.application.queries.queue_status import (
     WAITING,
     QuotaLoan,
@@ -250,8 +255,9 @@ async def queue_summary(
     services: ApplicationServices, resource: str, scope: NamespaceScope
 ) -> QueueSummary:
     """One resource in each ClusterQueue; without a name, the first that has quota."""
-    since = services.clock.now() - DAY
-    waits = await asyncio.to_thread(services.models.waits_since, since)
+    now = services.clock.now()
+    # Workers have clocks of their own, which may be ahead.
+    waits = await asyncio.to_thread(services.models.waits_between, now - DAY, now + DAY)
     return await services.reader.while_still(_summary(services, resource, scope, waits))
 
 
@@ -293,8 +299,8 @@ def _summary(
                     pending=sample.pending[name].get(wanted, 0),
                     pending_workloads=sample.pending_workloads[name],
                     waits=len(mine),
-                    wait_p50_seconds=_percentile(mine, 50),
-                    wait_p95_seconds=_percentile(mine, 95),
+                    wait_p50_seconds=percentile(mine, 50),
+                    wait_p95_seconds=percentile(mine, 95),
                     oldest_pending_at=timestamp_or_none(oldest.get(name)),
                 )
             )
@@ -305,13 +311,9 @@ def _summary(
         resource=wanted,
         resources=resources,
         waits=len(all_waits),
-        wait_p95_seconds=_percentile(all_waits, 95),
+        wait_p95_seconds=percentile(all_waits, 95),
         queues=sorted(rows, key=lambda row: row.cluster_queue),
     )
-
-
-def _percentile(ordered: Sequence[int], percent: int) -> int | None:
-    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] if ordered else None
 
 
 COUNTED = ("submitted", "admitted", "evicted", "finished")
@@ -350,6 +352,7 @@ async def usage_over_time(
         counted_position=counted.position,
         at=timestamp(services.clock.now()),
         cluster_queue=cluster_queue,
+        data_since=await log_since(services),
         complete=len(found) == len(moments),
         points=found,
     )

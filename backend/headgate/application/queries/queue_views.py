@@ -150,13 +150,15 @@ class UsagePoint(Whole, kw_only=True, frozen=True):
 class UsageOverTime(Whole, kw_only=True, frozen=True):
     """A ClusterQueue over time; not `complete` where there was no time to look at the latest.
 
-    What happened to workloads has been counted up to `countedPosition`.
+    What happened to workloads has been counted up to `countedPosition`. Before `dataSince` there
+    was no log.
     """
 
     position: Position
     counted_position: Position
     at: Timestamp
     cluster_queue: str
+    data_since: Timestamp | None
     complete: bool
     points: list[UsagePoint]
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { clockOf, everyNth, stackedOf } from "./time-chart-model";
+import { beginsWithLog, clockOf, everyNth, stackedOf } from "./time-chart-model";
 
 test("each area stands on the ones before it", () => {
   expect(stackedOf([[1, 2], [10, null], [100, 100]])).toEqual([[1, 2], [11, 2], [111, 102]]);
@@ -11,6 +11,13 @@ test("a long range names days, a short one the time of day", () => {
   expect(clockOf(at, [at - 7 * 86_400, at])).toMatch(/27 Nov|28 Nov|26 Nov/);
   expect(clockOf(at, [at - 3_600, at])).toMatch(/^\d\d:\d\d$/);
   expect(clockOf(at, [at - 60, at])).toMatch(/^\d\d:\d\d:\d\d$/);
+});
+
+test("an axis that begins about with the log says since when", () => {
+  expect(beginsWithLog([0, 100], 10)).toBe(true);
+  expect(beginsWithLog([0, 100], 40), "the area before the log has room for words").toBe(false);
+  expect(beginsWithLog([0, 100], -40), "the log is older than the axis").toBe(false);
+  expect(beginsWithLog([0, 100], undefined)).toBe(false);
 });
 
 test("a table has few rows, the newest among them", () => {

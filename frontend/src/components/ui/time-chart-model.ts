@@ -2,6 +2,8 @@
 
 const DAY = 86_400;
 const SECONDS_TOLD = 600;
+/** The share of the axis that is too narrow for words. */
+const NARROW = 0.25;
 
 /** The sum of each series with all before it; what is unknown counts nothing. */
 export function stackedOf(series: (number | null)[][]): number[][] {
@@ -24,6 +26,11 @@ export function clockOf(at: number, [from, to]: readonly [number, number]): stri
 /** An instant in a table: day and time of day. */
 export function tableTime(at: number): string {
   return new Date(at * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+}
+
+/** Whether the axis begins about where the log does, so that no area before it could say so. */
+export function beginsWithLog([from, to]: readonly [number, number], dataSince: number | undefined): boolean {
+  return dataSince !== undefined && dataSince >= from && dataSince - from < NARROW * (to - from);
 }
 
 /** The indices of at most so many values at equal distances, the last always among them. */

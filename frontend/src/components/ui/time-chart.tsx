@@ -5,7 +5,7 @@ import { type CSSProperties, type KeyboardEvent, type ReactNode, useId, useState
 import { Button } from "./button";
 import { PlainTable } from "./plain-table";
 import { RouterLink } from "./router-link";
-import { clockOf, everyNth, percentOf, tableTime } from "./time-chart-model";
+import { beginsWithLog, clockOf, everyNth, percentOf, tableTime } from "./time-chart-model";
 import styles from "./time-chart.module.css";
 import { type ChartLimit, type ChartSeries, TimePlot } from "./time-plot";
 
@@ -41,7 +41,7 @@ const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, Home: -Inf
 const NONE: never[] = [];
 
 export function TimeChart(props: TimeChartProps) {
-  const { label, times, series, limits = NONE, format, height = "tall", children } = props;
+  const { label, times, series, limits = NONE, range, dataSince, format, height = "tall", children } = props;
   const [asTable, setAsTable] = useState(false);
   const id = useId();
   return (
@@ -50,6 +50,7 @@ export function TimeChart(props: TimeChartProps) {
         <span id={id} className={styles.caption}>
           {label}
         </span>
+        {height === "tall" && beginsWithLog(range, dataSince) && <span className={styles.begins}>Log since {tableTime(dataSince ?? 0)}</span>}
         {children}
         <Button look="quiet" aria-pressed={asTable} aria-label={`${label}: ${asTable ? "show chart" : "show table"}`} onClick={() => setAsTable(!asTable)}>
           {asTable ? <ChartArea aria-hidden="true" /> : <Table aria-hidden="true" />}
@@ -111,7 +112,7 @@ function Plot(props: TimeChartProps & { onTable: () => void }) {
         {selected && <span className={styles.selected} style={spanOf(range, ...selected)} />}
         {dataSince !== undefined && dataSince > range[0] && (
           <span className={styles.before} style={spanOf(range, range[0], Math.min(dataSince, range[1]))}>
-            no data before {clockOf(dataSince, range)}
+            {beginsWithLog(range, dataSince) ? "" : `no data before ${clockOf(dataSince, range)}`}
           </span>
         )}
       </div>

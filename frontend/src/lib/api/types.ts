@@ -14,6 +14,7 @@ export type Delivery = Schemas["DeliveryView"];
 export type SystemStatus = Schemas["SystemView"];
 export type CapacityHistory = Schemas["CapacityHistory"];
 export type CapacityPoint = Schemas["CapacityPoint"];
+export type WaitTimes = Schemas["WaitHistogram"];
 export type QueueRow = Schemas["QueueRow"];
 export type QueueSummary = Schemas["QueueSummary"];
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { formatAbsolute, formatClock, formatDuration, formatRelative, secondsBetween, withLocalTimes } from "./times";
+import { formatAbsolute, formatClock, formatDuration, formatRelative, formatSpan, secondsBetween, withLocalTimes } from "./times";
 
 const NOON = Date.parse("2026-05-04T12:00:00Z");
 
@@ -29,6 +29,10 @@ describe("times", () => {
     const isUtc = new Date(NOON).getTimezoneOffset() === 0;
     expect(formatAbsolute("2026-05-04T12:00:00Z").match(/2026/g)).toHaveLength(isUtc ? 1 : 2);
     expect(formatAbsolute("soon")).toBe("soon");
+  });
+
+  test("a span is told in one unit", () => {
+    expect([12, 890, 86_100, 172_700, 604_800].map(formatSpan)).toEqual(["12 s", "15 m", "24 h", "2 d", "7 d"]);
   });
 
   test("the time between two instants is in seconds", () => {

@@ -18,6 +18,14 @@ function pair(seconds: number, large: number, largeName: string, small: number, 
   return second === 0 ? `${first} ${largeName}` : `${first} ${largeName} ${second} ${smallName}`;
 }
 
+/** A length of time in its largest fitting unit, rounded: "15 m", "24 h", "7 d". */
+export function formatSpan(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < MINUTE) return `${whole} s`;
+  if (whole < HOUR - MINUTE / 2) return `${Math.round(whole / MINUTE)} m`;
+  return whole < 2 * DAY - HOUR / 2 ? `${Math.round(whole / HOUR)} h` : `${Math.round(whole / DAY)} d`;
+}
+
 /** How long ago, or how soon, seen from `now` (milliseconds): "3 m ago", "in 2 h 5 m". */
 export function formatRelative(at: string, now: number): string {
   const seconds = (now - Date.parse(at)) / 1000;

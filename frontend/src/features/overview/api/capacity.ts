@@ -15,6 +15,21 @@ export const systemQuery = queryOptions({
   queryFn: ({ signal }) => contentOf(api.GET("/v1/system", { signal })),
 });
 
+const WEEK_DAYS = 7;
+const TEN_MINUTES = 600_000;
+const DAY = 86_400_000;
+
+/** The waits of the last week, to compare those of the last day with; they change slowly. */
+export const weekOfWaitsQuery = queryOptions({
+  queryKey: ["waits", "week"],
+  queryFn: ({ signal }) => {
+    const since = new Date(Date.now() - WEEK_DAYS * DAY).toISOString();
+    return contentOf(api.GET("/v1/waits", { params: { query: { since } }, signal }));
+  },
+  staleTime: TEN_MINUTES,
+  refetchInterval: TEN_MINUTES,
+});
+
 /** Changes of configuration and outages within a time range, the latest first. */
 export function rangeMarksQuery(range: TimeRange) {
   return queryOptions({

@@ -3,13 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
 import { RouterLink } from "@/components/ui/router-link";
+import { Sparkline } from "@/components/ui/sparkline";
 import type { CapacityHistory, Causes, QueueSummary } from "@/lib/api/types";
 import { formatAmount, formatShare, gpuHours, shareOf, shortResource } from "@/lib/format/amounts";
 import { formatDuration } from "@/lib/format/times";
 
-import { systemQuery } from "../api/capacity";
-import { nowOf, overuseOf } from "../model/capacity";
-import { schedulingOf, unschedulableOf } from "../model/figures";
+import { systemQuery, weekOfWaitsQuery } from "../api/capacity";
+import { nowOf, overuseOf, usedOverTime } from "../model/capacity";
+import { pendingChange, schedulingOf, unschedulableOf, waitChange } from "../model/figures";
 import styles from "./overview-page.module.css";
 
 export interface FiguresProps {
@@ -21,21 +22,28 @@ export interface FiguresProps {
 
 export function Figures({ capacity, rows, causes, resource }: FiguresProps) {
   const system = useQuery(systemQuery);
+  const week = useQuery(weekOfWaitsQuery);
   const now = capacity && nowOf(capacity);
   const unit = shortResource(resource);
   const never = causes && unschedulableOf(causes);
   const scheduling = system.data && schedulingOf(system.data);
   const { waitP95Seconds: p95, waits } = rows ?? {};
+  const starts = count(waits ?? 0, "start");
+  const change = rows && week.data && waitChange(rows, week.data);
   return (
     <ul className={styles.figures} aria-label="Figures">
       <Figure title="In use" to="/workloads?phase=Running" value={now && `${formatAmount(resource, now.used, now.capacity)} of ${formatAmount(resource, now.capacity)} ${unit}`}>
-        {capacity && now && (overuseWords(capacity, resource) ?? formatShare(shareOf(now.used, now.capacity)))}
+        {capacity && now && (
+          <>
+            {overuseWords(capacity, resource) ?? formatShare(shareOf(now.used, now.capacity))} <Sparkline points={usedOverTime(capacity.points)} max={now.capacity} />
+          </>
+        )}
       </Figure>
       <Figure title="Pending demand" to="/workloads?phase=Pending" value={now && `${formatAmount(resource, now.pending)} ${unit}`}>
-        {now && count(now.pendingWorkloads, "workload")}
+        {capacity && now && [count(now.pendingWorkloads, "workload"), pendingChange(capacity.points)].filter(Boolean).join(", ")}
       </Figure>
       <Figure title="Wait p95" to="/queues" value={rows && (p95 === null || p95 === undefined ? "—" : formatDuration(p95))}>
-        {rows && `of ${count(waits ?? 0, "start")} in 24 h`}
+        {rows && (change === undefined ? `${starts} in 24 h` : `${starts}, ${change}`)}
       </Figure>
       <Figure title="Unschedulable" to="/needs-attention" value={never && count(never.count, "workload")}>
         {never && gpuHours(never.gpuSeconds)}

@@ -10,8 +10,8 @@ import { capacityQuery, queueRowsQuery } from "@/lib/api/capacity";
 import { byResource, shortResource } from "@/lib/format/amounts";
 import { useResource } from "@/lib/hooks/use-resource";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
+import { beginningOf } from "@/lib/time-range";
 
-import { beginningOf } from "../model/capacity";
 import { rangeMarksQuery } from "../api/capacity";
 import { CapacityCharts } from "./capacity-charts";
 import { CauseSummary } from "./cause-summary";

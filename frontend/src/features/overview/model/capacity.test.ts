@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { CapacityPoint } from "@/lib/api/types";
 
-import { beginningOf, capacityAt, nowOf, overuseOf, queuesByUse, seriesOf } from "./capacity";
+import { capacityAt, nowOf, overuseOf, queuesByUse, seriesOf, usedOverTime } from "./capacity";
 
 function point(used: Record<string, number>, rest: Partial<CapacityPoint> = {}): CapacityPoint {
   const queues = Object.entries(used).map(([clusterQueue, amount]) => ({ clusterQueue, used: amount, pending: 2 * amount, pendingWorkloads: 1 }));
@@ -38,15 +38,8 @@ test("use above capacity names what no longer covers it", () => {
   expect(overuseOf(historyOf({}))).toBeUndefined();
 });
 
-test("the axis of a preset begins with the log where that is younger than half the range", () => {
-  const day = { last: "24h", from: "", to: "" };
-  const now = Date.parse("2026-11-27T12:00:00Z");
-  expect(beginningOf(day, "2026-11-27T11:40:30Z", now)).toBe("2026-11-27T11:40:00.000Z");
-  expect(beginningOf(day, "2026-11-26T20:00:00Z", now)).toBeUndefined();
-  expect(beginningOf({ last: "", from: "2026-11-01T00:00:00Z", to: "2026-11-27T12:00:00Z" }, "2026-11-27T11:40:30Z", now)).toBeUndefined();
-});
-
 test("the figures are those of the newest point", () => {
   const history = { points: [point({ a: 1 }), point({ a: 3, b: 4 })] } as Parameters<typeof nowOf>[0];
+  expect(usedOverTime(history.points)).toEqual([1, 7]);
   expect(nowOf(history)).toEqual({ used: 7, capacity: 128, pending: 14, pendingWorkloads: 2 });
 });

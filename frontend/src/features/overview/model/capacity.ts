@@ -1,7 +1,6 @@
 // The overview's chart and figures from the API's points: the largest queues by name, the rest together.
 import type { CapacityHistory, CapacityPoint } from "@/lib/api/types";
 import { OTHER_QUEUES, QUEUE_COLORS, queueColors } from "@/lib/queue-colors";
-import { type TimeRange, boundsOf } from "@/lib/time-range";
 
 export interface NamedValues {
   name: string;
@@ -11,7 +10,6 @@ export interface NamedValues {
 }
 
 const OTHER = "other";
-const MINUTE = 60_000;
 
 /** Every ClusterQueue of the points, the one that used most in all first; equal ones by name. */
 export function queuesByUse(points: CapacityPoint[]): string[] {
@@ -52,6 +50,11 @@ export function nowOf({ points }: CapacityHistory): Now {
   };
 }
 
+/** What all queues used together at each point. */
+export function usedOverTime(points: readonly CapacityPoint[]): number[] {
+  return points.map(({ queues }) => queues.reduce((sum, { used }) => sum + used, 0));
+}
+
 /** What is above capacity: the part that hosts or quota no longer cover, since both can shrink under running work. */
 export function overuseOf({ points }: CapacityHistory): { amount: number; bound: "hosts" | "quota" } | undefined {
   const last = points.at(-1);
@@ -60,14 +63,6 @@ export function overuseOf({ points }: CapacityHistory): { amount: number; bound:
   const amount = used - capacityAt(last);
   if (amount <= 0) return undefined;
   return { amount, bound: capacityAt(last) < last.nominal ? "hosts" : "quota" };
-}
-
-/** Where the axis begins that has little to show before the log began: there; undefined where the range is mostly known. */
-export function beginningOf(range: TimeRange, dataSince: string | undefined, now: number): string | undefined {
-  if (range.last === "" || dataSince === undefined) return undefined;
-  const [from, to] = boundsOf(range, now);
-  const minute = Math.floor(Date.parse(dataSince) / MINUTE) * MINUTE;
-  return minute - from > (to - from) / 2 ? new Date(minute).toISOString() : undefined;
 }
 
 /** Hosts that report nothing bound nothing: quota alone does then. */

@@ -1,8 +1,34 @@
 // Figures of the overview from what the API tells.
-import type { Causes, SystemStatus } from "@/lib/api/types";
-import { formatDuration } from "@/lib/format/times";
+import type { CapacityPoint, Causes, QueueSummary, SystemStatus, WaitTimes } from "@/lib/api/types";
+import { formatDuration, formatSpan, secondsBetween } from "@/lib/format/times";
 
 const LATE_SECONDS = 10;
+const DAY_SECONDS = 86_400;
+/** With fewer days of log, the last one is most of what it would be compared with. */
+const MIN_DAYS = 2;
+const MINUS = "\u2212";
+
+/** How the number of pending workloads changed from the first point to the last: "+22 in 24 h"; undefined of one point. */
+export function pendingChange(points: readonly CapacityPoint[]): string | undefined {
+  const [first, last] = [points[0], points.at(-1)];
+  if (first === undefined || last === undefined || first === last) return undefined;
+  const pendingIn = ({ queues }: CapacityPoint) => queues.reduce((sum, { pendingWorkloads }) => sum + pendingWorkloads, 0);
+  const change = pendingIn(last) - pendingIn(first);
+  const span = formatSpan(secondsBetween(first.at, last.at));
+  return change === 0 ? `as ${span} ago` : `${signed(change, (amount) => amount.toLocaleString("en"))} in ${span}`;
+}
+
+/** The wait of the last day beside that of the last week: "+8 m vs 7 d"; undefined while the log is too young to tell. */
+export function waitChange({ waitP95Seconds: day }: QueueSummary, week: WaitTimes): string | undefined {
+  const days = week.dataSince ? Math.floor(secondsBetween(week.dataSince > week.since ? week.dataSince : week.since, week.until) / DAY_SECONDS) : 0;
+  const before = week.waitP95Seconds;
+  if (days < MIN_DAYS || typeof day !== "number" || typeof before !== "number") return undefined;
+  return day === before ? `as in ${days} d` : `${signed(day - before, formatDuration)} vs ${days} d`;
+}
+
+function signed(change: number, words: (amount: number) => string): string {
+  return `${change > 0 ? "+" : MINUS}${words(Math.abs(change))}`;
+}
 
 /** Workloads that can never start as things are, and what their wait has cost. */
 export function unschedulableOf({ causes }: Causes): { count: number; gpuSeconds: number } {

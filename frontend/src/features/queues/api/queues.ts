@@ -62,11 +62,14 @@ export const localQueuesQuery = queryOptions({
   queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MAX_LOCAL_QUEUES, defaults: true } }, signal })),
 });
 
-/** What a ClusterQueue used at instants of a time range. */
-export function usageQuery(name: string, range: TimeRange) {
+/** What a ClusterQueue used at instants of a time range; from `since` on where it is given. */
+export function usageQuery(name: string, range: TimeRange, since?: string) {
   return queryOptions({
-    queryKey: ["usage", name, range],
-    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/usage`, { params: { path: { name }, query: { points: POINTS, ...apiBounds(range, Date.now()) } }, signal })),
+    queryKey: ["usage", name, range, since],
+    queryFn: ({ signal }) => {
+      const query = { points: POINTS, ...apiBounds(range, Date.now()), ...(since && { since }) };
+      return contentOf(api.GET(`${ONE}/usage`, { params: { path: { name }, query }, signal }));
+    },
     placeholderData: (before) => before,
   });
 }

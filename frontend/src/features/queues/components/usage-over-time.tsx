@@ -1,5 +1,6 @@
 // What the queue used of one resource over the time range, its quota, what was pending, and what became of workloads.
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 
 import { Bars } from "@/components/ui/bars";
 import { SelectField } from "@/components/ui/fields";
@@ -9,9 +10,10 @@ import { TimeChart } from "@/components/ui/time-chart";
 import { View } from "@/components/ui/view";
 import type { UsagePoint } from "@/lib/api/types";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
+import { formatShortTime } from "@/lib/format/times";
 import { useResource } from "@/lib/hooks/use-resource";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
-import { boundsOf, rangeBetween, rangeWords, type TimeRange } from "@/lib/time-range";
+import { beginningOf, boundsOf, rangeBetween, rangeWords, type TimeRange } from "@/lib/time-range";
 
 import { usageQuery } from "../api/queues";
 import { courseOf, happenedOverTime, resourcesIn } from "../model/usage";
@@ -19,16 +21,19 @@ import styles from "./queue-page.module.css";
 
 export function UsageOverTime({ name }: { name: string }) {
   const [range, choose] = useTimeRange();
-  const usage = useQuery(usageQuery(name, range));
+  const [log, setLog] = useState<{ since: string; at: string }>();
+  const since = log && beginningOf(range, log.since, Date.parse(log.at));
+  const usage = useQuery(usageQuery(name, range, since));
+  if (usage.data?.dataSince && usage.data.at !== log?.at) setLog({ since: usage.data.dataSince, at: usage.data.at });
   return (
     <View query={usage} rows={8}>
-      {({ points, complete }) => (
+      {({ points, complete, dataSince }) => (
         <div className={styles.overTime}>
           {!complete && <PartialNote>The most recent data points are not loaded yet.</PartialNote>}
-          <Use points={points} range={range} onBrush={choose} />
+          <Use points={points} range={range} since={since} dataSince={dataSince ?? undefined} onBrush={choose} />
           {happenedOverTime(points).map(({ key, label, unit, bars }) => (
-            <Card key={key} title={label} aside={<span className="number">{rangeWords(range)}, since the bar before</span>} padded>
-              <Bars label={`${label}, ${rangeWords(range)}`} unit={unit} bars={bars} />
+            <Card key={key} title={label} aside={<span className="number">{since === undefined ? rangeWords(range) : `Since ${formatShortTime(since)}`}, by bar</span>} padded>
+              <Bars label={`${label}, ${since === undefined ? rangeWords(range) : `since ${formatShortTime(since)}`}`} unit={unit} bars={bars} />
             </Card>
           ))}
         </div>
@@ -37,16 +42,27 @@ export function UsageOverTime({ name }: { name: string }) {
   );
 }
 
-function Use({ points, range, onBrush }: { points: UsagePoint[]; range: TimeRange; onBrush: (range: TimeRange) => void }) {
+interface UseProps {
+  points: UsagePoint[];
+  range: TimeRange;
+  /** Where the axis begins instead of with the range. */
+  since: string | undefined;
+  dataSince: string | undefined;
+  onBrush: (range: TimeRange) => void;
+}
+
+function Use({ points, range, since, dataSince, onBrush }: UseProps) {
   const [chosen, choose] = useResource();
   const resources = resourcesIn(points);
   const resource = resources.includes(chosen) ? chosen : (resources[0] ?? "");
   if (resource === "") return <Empty title={`No quota and no usage: ${rangeWords(range)}`} />;
   const course = courseOf(points, resource);
-  const [from, to] = boundsOf(range, Date.parse(points.at(-1)?.at ?? ""));
+  const [whole, to] = boundsOf(range, Date.parse(points.at(-1)?.at ?? ""));
+  const from = since === undefined ? whole : Date.parse(since);
   const shared = {
     times: course.times,
     range: [from / 1000, to / 1000] as [number, number],
+    dataSince: dataSince === undefined ? undefined : Date.parse(dataSince) / 1000,
     onBrush: (one: number, other: number) => onBrush(rangeBetween(one * 1000, other * 1000)),
   };
   return (

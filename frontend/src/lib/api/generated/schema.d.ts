@@ -401,6 +401,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/waits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How long workloads were pending until they got quota, by length
+         * @description Of workloads that got quota in a stretch, the last day without one.
+         */
+        get: operations["readWaitHistogram"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clusterqueues/{name}/stop": {
         parameters: {
             query?: never;
@@ -7872,6 +7892,11 @@ export interface components {
              */
             at: string;
             clusterQueue: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            dataSince: string | null;
             complete: boolean;
             points: components["schemas"]["UsagePoint"][];
         };
@@ -7948,6 +7973,39 @@ export interface components {
             reason: string;
             priority: number;
             pods: number;
+        };
+        /** WaitBucket */
+        WaitBucket: {
+            fromSeconds: number;
+            count: number;
+        };
+        /** WaitHistogram */
+        WaitHistogram: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            since: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            until: string;
+            clusterQueue: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            dataSince: string | null;
+            waits: number;
+            waitP50Seconds: number | null;
+            waitP95Seconds: number | null;
+            buckets: components["schemas"]["WaitBucket"][];
         };
         /** WaitsView */
         WaitsView: {
@@ -9789,6 +9847,51 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageOverTime"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readWaitHistogram: {
+        parameters: {
+            query?: {
+                /** @description All without */
+                clusterQueue?: string;
+                /** @description RFC 3339; a day before `until` without */
+                since?: string | null;
+                /** @description RFC 3339; now without */
+                until?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Waits from submission to quota reservation, of reservations from `since` to `until`. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitHistogram"];
                 };
             };
             400: components["responses"]["Problem400"];
