@@ -66,6 +66,23 @@ def test_the_question_mark_shows_all_commands(overview: Screen) -> None:
     expect(overview.page.get_by_role("dialog")).to_have_count(0)
 
 
+def test_the_menu_of_a_queue_leads_to_its_actions(screen: Screen) -> None:
+    screen.open("/queues", "Queues")
+    page = screen.page
+    page.get_by_role("button", name=f"Actions on {QUEUE}").press("Enter")
+    menu = page.get_by_role("menu")
+    names = ["Stop", "Edit quota", "Open in policy lab", "Change history", "Drain…"]
+    expect(menu.get_by_role("menuitem")).to_have_text(names)
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name=f"Drain {QUEUE}")
+    expect(dialog).to_be_visible()
+    # The row below did not open: what was pressed is no part of it.
+    expect(page).to_have_url(f"{screen.url}/queues")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
 def test_a_queue_is_stopped_and_resumed_with_a_reason(screen: Screen) -> None:
     screen.open(f"/queues/{QUEUE}", QUEUE)
     for verb, seen in (("Stop", "Stopped by user:admin"), ("Resume", "")):

@@ -16,6 +16,8 @@ export interface Column<Item> {
   /** Left out where the table has little room for all of its columns. */
   spare?: boolean;
   end?: boolean;
+  /** Its cells are glyphs, too narrow for the words of a head. */
+  isIcon?: boolean;
   /** Whether its head orders the rows. */
   ordered?: boolean;
   cell: (item: Item) => ReactNode;
@@ -47,7 +49,7 @@ export function HeadRow<Item>({ columns, order, onOrder, children }: HeadRowProp
                 {order === `-${column.id}` && <ArrowDown aria-hidden="true" />}
               </button>
             ) : (
-              column.header
+              <span className={column.isIcon ? "visually-hidden" : undefined}>{column.header}</span>
             )}
           </span>
         ))}

@@ -187,7 +187,9 @@ function ItemRow<Item extends object>({ id, item, place, columns, selects, whole
       className={names.filter(Boolean).join(" ")}
       style={{ height: place.size, transform: `translateY(${place.start}px)` }}
       onClick={(event) => {
-        if (!(event.target as HTMLElement).closest("a, input, button")) onOpen();
+        // What a cell opened elsewhere, such as a menu, is no part of the row.
+        const target = event.target as HTMLElement;
+        if (event.currentTarget.contains(target) && !target.closest("a, input, button")) onOpen();
       }}
     >
       {content && (

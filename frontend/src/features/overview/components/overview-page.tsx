@@ -1,6 +1,5 @@
 // The first page: figures, use and demand over time, causes of alerts, and queues.
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 
 import { SelectField } from "@/components/ui/fields";
 import { Page } from "@/components/ui/layout";
@@ -8,9 +7,9 @@ import { Empty, ExamplesLink, Failed } from "@/components/ui/states";
 import { causesQuery } from "@/lib/api/attention";
 import { capacityQuery, queueRowsQuery } from "@/lib/api/capacity";
 import { byResource, shortResource } from "@/lib/format/amounts";
+import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useResource } from "@/lib/hooks/use-resource";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
-import { beginningOf } from "@/lib/time-range";
 
 import { rangeMarksQuery } from "../api/capacity";
 import { CapacityCharts } from "./capacity-charts";
@@ -22,10 +21,9 @@ import styles from "./overview-page.module.css";
 export function OverviewPage() {
   const [range, choose] = useTimeRange();
   const [resource, take] = useResource();
-  const [log, setLog] = useState<{ since: string; at: string }>();
-  const since = log && beginningOf(range, log.since, Date.parse(log.at));
+  const [since, tellOfLog] = useLogBeginning(range);
   const capacity = useQuery(capacityQuery(resource, range, since));
-  if (capacity.data?.dataSince && capacity.data.at !== log?.at) setLog({ since: capacity.data.dataSince, at: capacity.data.at });
+  tellOfLog(capacity.data);
   const rows = useQuery(queueRowsQuery(resource));
   const causes = useQuery(causesQuery);
   const marks = useQuery(rangeMarksQuery(range));

@@ -74,6 +74,15 @@ export function usageQuery(name: string, range: TimeRange, since?: string) {
   });
 }
 
+/** How long workloads were pending that got quota within a time range. */
+export function waitTimesQuery(name: string, range: TimeRange) {
+  return queryOptions({
+    queryKey: ["queue", "waits", name, range],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/waits", { params: { query: { clusterQueue: name, ...apiBounds(range, Date.now()) } }, signal })),
+    placeholderData: (before) => before,
+  });
+}
+
 /** The ClusterQueue as it was configured. */
 export function definitionQuery(name: string) {
   return queryOptions({

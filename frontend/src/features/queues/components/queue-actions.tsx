@@ -18,10 +18,15 @@ const WORDS: Record<QueueAction, { verb: string; words: string; danger: boolean 
   resume: { verb: "Resume", words: "Resumes admission in queue order.", danger: false },
 };
 
-export function QueueActions({ queue }: { queue: Stoppable }) {
+export interface QueueActionsProps {
+  queue: Stoppable;
+  /** Draining stands in a menu beside. */
+  hasMenu?: boolean;
+}
+
+export function QueueActions({ queue, hasMenu = false }: QueueActionsProps) {
   const role = refusalFor(useIdentity(), queue.namespace === undefined ? { on: "queue", clusterQueue: queue.name } : { on: "queue", namespace: queue.namespace });
   const [action, setAction] = useState<QueueAction | null>(null);
-  const leaving = useQuery(leavingQuery(queue, action === "drain"));
   const stopped = queue.stopPolicy !== "None";
   const draining = queue.stopPolicy === "HoldAndDrain";
   return (
@@ -37,26 +42,34 @@ export function QueueActions({ queue }: { queue: Stoppable }) {
           Stop
         </Button>
       )}
-      <Button refusal={role ?? (draining ? "Already draining" : undefined)} onClick={() => setAction("drain")}>
-        <LogOut aria-hidden="true" />
-        Drain
-      </Button>
-      {action !== null && (
-        <ActionDialog
-          verb={WORDS[action].verb}
-          subject={queue.name}
-          words={WORDS[action].words}
-          danger={WORDS[action].danger}
-          soon={action === "drain" ? "begun" : "done"}
-          expires={action !== "resume"}
-          targets={[{ key: queue.name }]}
-          affected={action === "drain" ? drainPreviewOf(leaving.data) : undefined}
-          command={(input) => commandFor(action, queue, input)}
-          run={(_, input) => actOnQueue(action, queue, input)}
-          onClose={() => setAction(null)}
-        />
+      {!hasMenu && (
+        <Button refusal={role ?? (draining ? "Already draining" : undefined)} onClick={() => setAction("drain")}>
+          <LogOut aria-hidden="true" />
+          Drain
+        </Button>
       )}
+      {action !== null && <QueueDialog queue={queue} action={action} onClose={() => setAction(null)} />}
     </>
+  );
+}
+
+/** Asks for the reason of an action on a queue; draining shows what would be evicted. */
+export function QueueDialog({ queue, action, onClose }: { queue: Stoppable; action: QueueAction; onClose: () => void }) {
+  const leaving = useQuery(leavingQuery(queue, action === "drain"));
+  return (
+    <ActionDialog
+      verb={WORDS[action].verb}
+      subject={queue.name}
+      words={WORDS[action].words}
+      danger={WORDS[action].danger}
+      soon={action === "drain" ? "begun" : "done"}
+      expires={action !== "resume"}
+      targets={[{ key: queue.name }]}
+      affected={action === "drain" ? drainPreviewOf(leaving.data) : undefined}
+      command={(input) => commandFor(action, queue, input)}
+      run={(_, input) => actOnQueue(action, queue, input)}
+      onClose={onClose}
+    />
   );
 }
 

@@ -20,9 +20,11 @@ import { LocalQueues } from "./local-queues";
 import { AdmittedTable, PendingTable } from "./queue-lines";
 import { QueueActions } from "./queue-actions";
 import { QueueFigures } from "./queue-figures";
+import { QueueMenu } from "./queue-menu";
 import { QuotaLegend, QuotaLines } from "./quota-lines";
 import { StopBadge, isStopped, stopWords } from "./stop-badge";
 import { UsageOverTime } from "./usage-over-time";
+import { WaitTimes } from "./wait-times";
 import styles from "./queue-page.module.css";
 
 export function QueuePage({ name }: { name: string }) {
@@ -48,8 +50,8 @@ export function QueuePage({ name }: { name: string }) {
         found && (
           <>
             <RouterLink to={`/configuration?${new URLSearchParams({ kind: "ClusterQueue", name, tab: "form" })}`}>Edit quota</RouterLink>
-            <RouterLink to={`/history?${new URLSearchParams({ stream: `clusterqueue/${name}` })}`}>Change history</RouterLink>
-            <QueueActions queue={{ name, stopPolicy: found.node.stopPolicy ?? "None" }} />
+            <QueueMenu queue={{ name, stopPolicy: found.node.stopPolicy ?? "None" }} />
+            <QueueActions queue={{ name, stopPolicy: found.node.stopPolicy ?? "None" }} hasMenu />
           </>
         )
       }
@@ -94,6 +96,7 @@ function Body({ node }: { node: QueueNode }) {
           { key: "admitted", label: "Admitted", content: <AdmittedTable name={node.name} /> },
           { key: "doors", label: "LocalQueues", content: <LocalQueues node={node} /> },
           { key: "usage", label: "Usage", content: <UsageOverTime name={node.name} /> },
+          { key: "waits", label: "Wait times", content: <WaitTimes name={node.name} /> },
           { key: "definition", label: "YAML", content: <Definition name={node.name} /> },
         ]}
       />

@@ -17,12 +17,14 @@ import { capacityQuery, queueRowsQuery } from "@/lib/api/capacity";
 import type { QueueNode } from "@/lib/api/types";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 import { formatDuration } from "@/lib/format/times";
+import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useResource } from "@/lib/hooks/use-resource";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { queueTreeQuery } from "../api/queues";
 import { flavorsOf, orderedRows, type QueueTreeRow, resourcesOf, treeRows } from "../model/queue-rows";
+import { QueueMenu } from "./queue-menu";
 import styles from "./queues-page.module.css";
 import { QuotaLegend, QuotaPieces } from "./quota-lines";
 import { StopBadge } from "./stop-badge";
@@ -92,7 +94,10 @@ function Rows({ roots, resource, flavor, text, order, cohort, onChange }: RowsPr
   const [range] = useTimeRange();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const summary = useQuery(queueRowsQuery(resource)).data;
-  const points = useQuery(capacityQuery(resource, range)).data?.points;
+  const [since, tellOfLog] = useLogBeginning(range);
+  const capacity = useQuery(capacityQuery(resource, range, since)).data;
+  tellOfLog(capacity);
+  const points = capacity?.points;
   const rows = useMemo(() => {
     const queues = new Map((summary?.resource === resource ? summary.queues : []).map((row) => [row.clusterQueue, row]));
     const all = treeRows(roots, { resource, flavor, queues, points: points ?? [] }, order === "" ? closed : new Set(), text);
@@ -159,6 +164,7 @@ function columnsOf(resource: string, folding: Folding | undefined): Column<Queue
     },
     { id: "wait", header: "Wait p95", width: "5rem", end: true, ordered: true, cell: ({ waitP95Seconds }) => figure(typeof waitP95Seconds === "number" ? formatDuration(waitP95Seconds) : "—") },
     { id: "trend", header: "Trend", width: "4.5rem", spare: true, end: true, cell: ({ trend, line }) => <Sparkline points={trend} max={Math.max(line?.nominal ?? 0, ...trend)} /> },
+    { id: "menu", header: "Actions", isIcon: true, width: "2rem", end: true, cell: ({ node }) => node.kind === "ClusterQueue" && <QueueMenu queue={{ name: node.name, stopPolicy: node.stopPolicy ?? "None" }} /> },
   ];
 }
 

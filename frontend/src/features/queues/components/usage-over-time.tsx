@@ -1,19 +1,19 @@
 // What the queue used of one resource over the time range, its quota, what was pending, and what became of workloads.
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 
 import { Bars } from "@/components/ui/bars";
 import { SelectField } from "@/components/ui/fields";
 import { Card } from "@/components/ui/layout";
-import { Empty, PartialNote } from "@/components/ui/states";
+import { Empty, PartialNote, Skeleton } from "@/components/ui/states";
 import { TimeChart } from "@/components/ui/time-chart";
 import { View } from "@/components/ui/view";
 import type { UsagePoint } from "@/lib/api/types";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 import { formatShortTime } from "@/lib/format/times";
+import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useResource } from "@/lib/hooks/use-resource";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
-import { beginningOf, boundsOf, rangeBetween, rangeWords, type TimeRange } from "@/lib/time-range";
+import { boundsOf, rangeBetween, rangeWords, type TimeRange } from "@/lib/time-range";
 
 import { usageQuery } from "../api/queues";
 import { courseOf, happenedOverTime, resourcesIn } from "../model/usage";
@@ -21,10 +21,11 @@ import styles from "./queue-page.module.css";
 
 export function UsageOverTime({ name }: { name: string }) {
   const [range, choose] = useTimeRange();
-  const [log, setLog] = useState<{ since: string; at: string }>();
-  const since = log && beginningOf(range, log.since, Date.parse(log.at));
+  const [since, tellOfLog] = useLogBeginning(range);
   const usage = useQuery(usageQuery(name, range, since));
-  if (usage.data?.dataSince && usage.data.at !== log?.at) setLog({ since: usage.data.dataSince, at: usage.data.at });
+  tellOfLog(usage.data);
+  // The points of the whole range are too far apart for the shorter axis.
+  if (since !== undefined && usage.isPlaceholderData) return <Skeleton rows={8} />;
   return (
     <View query={usage} rows={8}>
       {({ points, complete, dataSince }) => (
