@@ -165,7 +165,7 @@ def test_executors_and_what_follows_where_one_is_lost(
     """Without one the next step is told; a lost one is told with its loss policy and its nodes."""
     page = screen.page
     screen.open("/executors", "Executors")
-    expect(page.get_by_text("Nothing can run: connect an executor")).to_be_visible()
+    expect(page.get_by_text("headgate agent --name")).to_be_visible()
     spec = {"nodeSelector": {"gpu": "a100"}, "leaseSeconds": 5, "nodeLossPolicy": "Wait"}
     rack = {
         "apiVersion": "headgate.dev/v1",

@@ -17,6 +17,12 @@ export const executorsQuery = queryOptions({
   refetchInterval: LOOK_AGAIN,
 });
 
+/** True where pods run; without an executor, what started them reports over the API. */
+export const runsWithoutQuery = queryOptions({
+  queryKey: ["workloads", "running without an executor"],
+  queryFn: async ({ signal }) => (await contentOf(api.GET("/v1/workloads", { params: { query: { phase: "Running", limit: 1 } }, signal }))).items.length > 0,
+});
+
 /** One executor. */
 export function executorQuery(name: string) {
   return queryOptions({

@@ -11,7 +11,7 @@ import { View } from "@/components/ui/view";
 import type { Executor } from "@/lib/api/types";
 import { formatDuration } from "@/lib/format/times";
 
-import { executorsQuery } from "../api/executors";
+import { executorsQuery, runsWithoutQuery } from "../api/executors";
 import { stateOf, termsOf } from "../model/executors";
 import { ExecutorActions } from "./executor-actions";
 import styles from "./executors.module.css";
@@ -50,9 +50,11 @@ export function ExecutorsPage() {
 }
 
 function NoExecutor() {
+  const runs = useQuery(runsWithoutQuery);
   return (
-    <Empty title="Nothing can run: connect an executor">
-      <p>It starts and stops the pods of its nodes. On a host:</p>
+    <Empty title={runs.data ? "No executor is connected" : "Nothing can run: connect an executor"}>
+      {runs.data && <p>Running workloads are reported over the API by what started them.</p>}
+      <p>An executor starts and stops the pods of its nodes. On a host:</p>
       <div className={styles.command}>
         <CodeBlock label="command" text={COMMAND} />
       </div>
