@@ -8,19 +8,19 @@ import { factDetail } from "@/lib/events";
 import styles from "./events-page.module.css";
 
 const COLUMNS: Column<Fact>[] = [
-  { id: "position", header: "Position", width: "6rem", spare: true, end: true, cell: (fact) => <span className="number">#{fact.position}</span> },
-  { id: "type", header: "Type", width: "13rem", narrow: "11rem", cell: (fact) => <FactBadge fact={fact} /> },
+  { id: "position", header: "Position", width: "5rem", spare: true, end: true, cell: (fact) => <span className="number">#{fact.position}</span> },
+  { id: "type", header: "Type", width: "12rem", narrow: "11rem", cell: (fact) => <FactBadge fact={fact} /> },
   {
     id: "stream",
     header: "Object",
     width: "minmax(0, 1fr)",
     narrow: "minmax(0, 1fr)",
-    cell: (fact) => <Subject stream={fact.stream} />,
+    cell: (fact) => <span className={styles.name}><Subject stream={fact.stream} /></span>,
   },
   {
     id: "detail",
     header: "Detail",
-    width: "minmax(0, 2fr)",
+    width: "minmax(0, 3fr)",
     below: true,
     cell: (fact) => (
       <span className={styles.soft} title={factDetail(fact)}>
@@ -28,7 +28,7 @@ const COLUMNS: Column<Fact>[] = [
       </span>
     ),
   },
-  { id: "actor", header: "Actor", width: "8rem", spare: true, cell: (fact) => <span className={styles.soft}>{fact.actor}</span> },
+  { id: "actor", header: "Actor", width: "7rem", spare: true, cell: (fact) => <span className={styles.soft}>{fact.actor}</span> },
   { id: "at", header: "Time", width: "6rem", end: true, cell: (fact) => <Timestamp at={fact.at} /> },
 ];
 

@@ -13,15 +13,16 @@ const COLUMNS: Column<StuckWorkload>[] = [
   {
     id: "name",
     header: "Workload",
-    width: "minmax(0, 1.6fr)",
+    width: "minmax(0, 1.4fr)",
     narrow: "minmax(0, 1fr)",
     cell: (row) => <ObjectName name={row.workload} />,
   },
-  { id: "cause", header: "Cause", width: "minmax(0, 1fr)", below: true, cell: (row) => causeWords(row.cause) },
+  { id: "cause", header: "Cause", width: "minmax(0, 0.8fr)", cell: (row) => causeWords(row.cause) },
   {
     id: "why",
     header: "Reason",
-    width: "minmax(0, 2.4fr)",
+    width: "minmax(0, 3.6fr)",
+    below: true,
     cell: (row) => (
       <span className={styles.soft} title={row.sentence}>
         {row.sentence}
