@@ -1,19 +1,21 @@
 """`python -m tests.bench.page`: what a person waits for on the page, beside a bare static page.
 
 Prints medians of five runs in Chromium, each with an empty cache: the time to the first row of the
-workloads, the longest interaction up to the next paint, and how large the scripts of the first page
-are. Then, while workloads keep arriving: layout shift of the overview, and requests of an idle
-viewer, both per minute. The yardstick is a static page of as many rows, measured the same way.
-Figures of a machine with other work count for nothing; the ratio of both pages says most.
+workloads with its parts, the longest interaction up to the next paint, and how large the scripts of
+the first page are. Then, of five viewers while workloads keep arriving: layout shift of the
+overview, and requests of an idle viewer, both per minute. The yardstick is a static page of as many
+rows, measured the same way. Figures of a machine with other work count for nothing; the ratio of
+both pages says most.
 """
 
 import argparse
+import asyncio
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
@@ -25,7 +27,8 @@ from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
 from headgate.settings import found_page
 from tests.api.callers import workload
-from tests.bench.installation import TOKEN, running_installation
+from tests.bench.installation import TOKEN, Installation, running_installation
+from tests.bench.settling import until_nothing_waits
 from tests.browser.conftest import launch, new_context
 from tests.browser.screen import FRONTEND
 
@@ -35,6 +38,7 @@ BATCH = 500
 ROWS = 40
 ARRIVALS_PER_SECOND = 2
 SECONDS_UNTIL_IDLE = 21
+PARTS = {"fetched": "scripts fetched", "asked": "rows asked", "answered": "rows answered"}
 AIMS = {"first page": 1_000.0, "interaction": 100.0, "layout shift": 0.02, "requests": 12.0}
 OBSERVE = """
 window.seen = {row: 0, interaction: 0, shift: 0};
@@ -52,10 +56,18 @@ const look = () => {
 };
 look();
 """
-SCRIPTS = """
-performance.getEntriesByType('resource')
-  .filter((entry) => entry.name.endsWith('.js'))
-  .map((entry) => entry.decodedBodySize)
+FETCHED = """
+(() => {
+  const fetched = performance.getEntriesByType('resource');
+  const scripts = fetched.filter((entry) => entry.name.endsWith('.js'));
+  const rows = fetched.find((entry) => entry.name.includes('/v1/workload-rows'));
+  return {
+    scripts: scripts.map((entry) => entry.decodedBodySize),
+    fetched: Math.max(...scripts.map((entry) => entry.responseEnd)),
+    asked: rows.startTime,
+    answered: rows.responseEnd,
+  };
+})()
 """
 BARE = "<!doctype html><title>Bare</title><button>GPU</button><input><table>{}</table>".format(
     "".join(f"<tr><td>w-{number}</td><td>Pending</td></tr>" for number in range(ROWS))
@@ -69,28 +81,34 @@ document.querySelector('button').onclick = () => document.querySelector('table')
 def main() -> None:
     """Measure on an installation of its own, and print one line for each figure."""
     parser = argparse.ArgumentParser("python -m tests.bench.page", description=__doc__)
-    parser.add_argument("--workloads", type=int, default=1_000, help="in the list that is opened")
-    parser.add_argument("--seconds", type=int, default=60, help="for which a viewer is idle")
+    parser.add_argument("--workloads", type=int, default=50_000, help="in the list that is opened")
+    parser.add_argument("--seconds", type=int, default=60, help="for which viewers are idle")
     asked = parser.parse_args()
     if found_page(BUILT) is None:
         sys.exit("The page is not built: make interface")
     with (
         tempfile.TemporaryDirectory(prefix="hgb-") as directory,
         running_installation(Path(directory)) as services,
-        sync_playwright() as playwright,
     ):
         url = f"http://127.0.0.1:{services.port}"
         with HeadgateClient(Connection(url=url, token=TOKEN, source="bench")) as client:
-            _submit(client, asked.workloads)
-            browser = launch(playwright)
-            opened = [_open(browser, url) for _ in range(RUNS)]
-            with _bare_server() as bare:
-                yardstick = [_open_bare(browser, bare) for _ in range(RUNS)]
-            shift, requests = _watch_idle(browser, url, client, asked.seconds)
-            browser.close()
+            _submit(client, services, asked.workloads)
+            with sync_playwright() as playwright:
+                browser = launch(playwright)
+                opened = [_open(browser, url) for _ in range(RUNS)]
+                with _bare_server() as bare:
+                    yardstick = [_open_bare(browser, bare) for _ in range(RUNS)]
+                idle = _watch_idle(browser, url, client, asked.seconds)
+                browser.close()
     for name in ("first page", "interaction"):
-        ours, theirs = (median(run[name] for run in runs) for runs in (opened, yardstick))
+        ours, theirs = _median(opened, name), _median(yardstick, name)
         _tell(name, f"{ours:,.0f} ms", ours, f"; bare page {theirs:,.0f} ms")
+    parts = {name: _median(opened, name) for name in ("fetched", "asked", "answered")}
+    print(
+        "of the first page: "
+        + ", ".join(f"{at:,.0f} ms {PARTS[name]}" for name, at in parts.items())
+    )
+    shift, requests = _median(idle, "layout shift"), _median(idle, "requests")
     _tell("layout shift", f"{shift:.3f} a minute", shift)
     _tell("requests", f"{requests:.1f} a minute of an idle viewer", requests)
     sizes = opened[-1]["scripts"]
@@ -99,17 +117,22 @@ def main() -> None:
     print(f"workloads: {asked.workloads:,}, runs: {RUNS}")
 
 
+def _median(runs: list[dict[str, Any]], name: str) -> float:
+    return float(median(run[name] for run in runs))
+
+
 def _tell(name: str, words: str, value: float, beside: str = "") -> None:
     aim = AIMS[name]
     print(f"{name}: {words} (aim {aim:g}, {'met' if value <= aim else 'missed'}){beside}")
 
 
-def _submit(client: HeadgateClient, count: int) -> None:
-    """Submit them in batches, and wait until the list has the last one."""
+def _submit(client: HeadgateClient, services: Installation, count: int) -> None:
+    """Submit them in batches, and wait until all are decided and the list has the last one."""
     for first in range(0, count, BATCH):
         numbers = range(first, min(first + BATCH, count))
         client.submit_batch([workload(f"w-{number}", "bench", "bench") for number in numbers])
         print(f"submitted {numbers.stop:,}", file=sys.stderr, flush=True)
+    asyncio.run(until_nothing_waits(services))
     client.read("/v1/workload-rows", {"limit": "1", "minPosition": str(client.head())})
 
 
@@ -118,13 +141,13 @@ def _open(browser: Browser, url: str) -> dict[str, Any]:
     with _fresh(browser) as page:
         page.goto(f"{url}/workloads#token={TOKEN}")
         page.get_by_role("gridcell").first.wait_for()
-        scripts = page.evaluate(SCRIPTS)
+        fetched = page.evaluate(FETCHED)
         page.get_by_role("columnheader", name="GPU").get_by_role("button").click()
         page.get_by_role("grid").get_by_role("row").nth(2).get_by_role("gridcell").nth(4).click()
         page.get_by_role("complementary").wait_for()
         page.keyboard.press("Escape")
         page.get_by_role("combobox", name="Filter workloads").press_sequentially("w-1")
-        return {**_figures(page), "scripts": scripts}
+        return {**_figures(page), **fetched}
 
 
 def _open_bare(browser: Browser, url: str) -> dict[str, Any]:
@@ -145,28 +168,40 @@ def _figures(page: Page) -> dict[str, Any]:
 
 def _watch_idle(
     browser: Browser, url: str, client: HeadgateClient, seconds: int
-) -> tuple[float, float]:
-    """Layout shift and requests per minute of a viewer of the overview while workloads arrive."""
-    with _fresh(browser) as page:
-        page.goto(f"{url}/#token={TOKEN}")
-        page.get_by_role("list", name="Figures").wait_for()
-        page.wait_for_timeout(1_000 * SECONDS_UNTIL_IDLE)
-        sent: list[str] = []
-
-        def note(request: Request) -> None:
-            if "/v1/" in request.url and "/v1/stream" not in request.url:
-                sent.append(request.url)
-
-        page.on("request", note)
-        before = page.evaluate("window.seen.shift")
+) -> list[dict[str, float]]:
+    """Layout shift and requests per minute of viewers of the overview while workloads arrive."""
+    with ExitStack() as opened:
+        pages = [opened.enter_context(_fresh(browser)) for _ in range(RUNS)]
+        for page in pages:
+            page.goto(f"{url}/#token={TOKEN}")
+            page.get_by_role("list", name="Figures").wait_for()
+        pages[-1].wait_for_timeout(1_000 * SECONDS_UNTIL_IDLE)
+        sent = [_reads_of(page) for page in pages]
+        before = [page.evaluate("window.seen.shift") for page in pages]
         until = time.monotonic() + seconds
         number = 0
         while time.monotonic() < until:
             client.submit_batch([workload(f"late-{number}", "bench", "bench")])
             number += 1
-            page.wait_for_timeout(1_000 / ARRIVALS_PER_SECOND)
-        shift = page.evaluate("window.seen.shift") - before
-    return shift * 60 / seconds, len(sent) * 60 / seconds
+            pages[-1].wait_for_timeout(1_000 / ARRIVALS_PER_SECOND)
+        after = [page.evaluate("window.seen.shift") for page in pages]
+    a_minute = 60 / seconds
+    return [
+        {"layout shift": (after[n] - before[n]) * a_minute, "requests": len(sent[n]) * a_minute}
+        for n in range(RUNS)
+    ]
+
+
+def _reads_of(page: Page) -> list[str]:
+    """The addresses that a page asks the API for from now on, without the stream."""
+    sent: list[str] = []
+
+    def note(request: Request) -> None:
+        if "/v1/" in request.url and "/v1/stream" not in request.url:
+            sent.append(request.url)
+
+    page.on("request", note)
+    return sent
 
 
 @contextmanager
