@@ -1,11 +1,20 @@
 // The rows of the log.
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
-import { FactBadge, Subject } from "@/components/ui/event-line";
+import { FactBadge } from "@/components/ui/event-line";
+import { ObjectName } from "@/components/ui/object-name";
+import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
 import type { Fact } from "@/lib/api/types";
-import { factDetail } from "@/lib/events";
+import { addressOfStream, factDetail, subjectOf } from "@/lib/events";
 
 import styles from "./events-page.module.css";
+
+/** The object of a stream; of a long name the namespace is cut first. */
+function Name({ stream }: { stream: string }) {
+  const address = addressOfStream(stream);
+  const name = <ObjectName name={subjectOf(stream)} />;
+  return address === "" ? name : <RouterLink to={address} className={styles.name}>{name}</RouterLink>;
+}
 
 const COLUMNS: Column<Fact>[] = [
   { id: "position", header: "Position", width: "5rem", spare: true, end: true, cell: (fact) => <span className="number">#{fact.position}</span> },
@@ -13,9 +22,9 @@ const COLUMNS: Column<Fact>[] = [
   {
     id: "stream",
     header: "Object",
-    width: "minmax(0, 1fr)",
+    width: "minmax(9rem, 1.2fr)",
     narrow: "minmax(0, 1fr)",
-    cell: (fact) => <span className={styles.name}><Subject stream={fact.stream} /></span>,
+    cell: (fact) => <Name stream={fact.stream} />,
   },
   {
     id: "detail",

@@ -126,6 +126,7 @@ function RevisionRow({ revision, onRevert, onOnly }: { revision: Revision; onRev
           Roll back
         </Button>
       )}
+      {revision.kind === "Node" && <span />}
     </li>
   );
 }

@@ -13,11 +13,11 @@ const COLUMNS: Column<StuckWorkload>[] = [
   {
     id: "name",
     header: "Workload",
-    width: "minmax(0, 1.4fr)",
+    width: "minmax(0, 1.5fr)",
     narrow: "minmax(0, 1fr)",
     cell: (row) => <ObjectName name={row.workload} />,
   },
-  { id: "cause", header: "Cause", width: "minmax(0, 0.8fr)", cell: (row) => causeWords(row.cause) },
+  { id: "cause", header: "Cause", width: "minmax(0, 0.8fr)", spare: true, cell: (row) => causeWords(row.cause) },
   {
     id: "why",
     header: "Reason",
@@ -29,9 +29,9 @@ const COLUMNS: Column<StuckWorkload>[] = [
       </span>
     ),
   },
-  { id: "attempts", header: "Requeues", width: "5rem", end: true, cell: (row) => <span className="number">{row.attempts ?? 0}</span> },
+  { id: "attempts", header: "Requeues", width: "5rem", spare: true, end: true, cell: (row) => <span className="number">{row.attempts ?? 0}</span> },
   { id: "next", header: "Next retry", width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.nextTryAt} /> },
-  { id: "since", header: "Since", width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.since} /> },
+  { id: "since", header: "Since", width: "6.5rem", spare: true, end: true, cell: (row) => <Timestamp at={row.since} /> },
 ];
 
 export interface StuckWorkloadTableProps {

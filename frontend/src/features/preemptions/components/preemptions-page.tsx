@@ -5,6 +5,7 @@ import { useCallback, useMemo, useState } from "react";
 
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import { type Head, PlainTable } from "@/components/ui/plain-table";
+import { ObjectName } from "@/components/ui/object-name";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
@@ -35,15 +36,18 @@ const COLUMNS: Column<Round>[] = [
     narrow: "minmax(0, 1fr)",
     cell: (round) => (
       <span className={styles.name} title={`${round.preemptor}, ${round.clusterQueue}, priority ${round.preemptorPriority}`}>
-        <RouterLink to={workloadAddress(round.preemptor)}>{round.preemptor}</RouterLink> <span className={styles.soft}>{round.preemptorPriority}</span>
+        <RouterLink to={workloadAddress(round.preemptor)}>
+          <ObjectName name={round.preemptor} />
+        </RouterLink>{" "}
+        <span className={styles.soft}>{round.preemptorPriority}</span>
       </span>
     ),
   },
   { id: "rule", header: "Rule", width: "10rem", spare: true, cell: (round) => <span title={rulesOf(round)}>{rulesOf(round)}</span> },
-  { id: "victims", header: "Victims", width: "minmax(0, 1.2fr)", cell: (round) => <span title={round.victims.map(({ workload }) => workload).join("\n")}>{victimWords(round)}</span> },
+  { id: "victims", header: "Victims", width: "minmax(0, 1.4fr)", cell: (round) => <span title={round.victims.map(({ workload }) => workload).join("\n")}>{round.victims.length === 1 ? <ObjectName name={victimWords(round)} /> : victimWords(round)}</span> },
   { id: "cost", header: "Cost", width: "7rem", narrow: "6.5rem", end: true, cell: (round) => <span className="number">{costWords(round)}</span> },
   { id: "refused", header: "Refused", width: "4.5rem", spare: true, end: true, cell: (round) => <span title={refusedWords(round)}>{round.refused?.length || "—"}</span> },
-  { id: "result", header: "Result", width: "minmax(0, 2fr)", below: true, cell: (round) => <span className={styles.soft} title={outcomeWords(round)}>{outcomeWords(round)}</span> },
+  { id: "result", header: "Result", width: "minmax(0, 1.7fr)", below: true, cell: (round) => <span className={styles.soft} title={outcomeWords(round)}>{outcomeWords(round)}</span> },
 ];
 
 export function PreemptionsPage() {

@@ -25,6 +25,7 @@ interface Look {
   width: string;
   narrow?: string;
   below?: boolean;
+  spare?: boolean;
   end?: boolean;
   cell: (row: WorkloadRow, onFilter: (token: string) => void) => ReactNode;
 }
@@ -35,22 +36,24 @@ const duration = (seconds: number) => (seconds > 0 ? number(formatDuration(secon
 const LOOKS: Record<ColumnName, Look> = {
   phase: { width: "8.5rem", narrow: "8rem", cell: (row) => <PhaseBadge phase={row.status as Status} /> },
   name: { width: "minmax(8rem, 1.6fr)", narrow: "minmax(0, 1fr)", cell: (row) => <ObjectName name={rowKey(row)} short /> },
-  owner: { width: "minmax(4rem, 0.5fr)", cell: (row, onFilter) => <Only token={exact("owner", row.owner)} words={row.owner} onFilter={onFilter} /> },
+  owner: { width: "minmax(4rem, 0.5fr)", spare: true, cell: (row, onFilter) => <Only token={exact("owner", row.owner)} words={row.owner} onFilter={onFilter} /> },
   queue: {
     width: "minmax(5rem, 0.6fr)",
+    spare: true,
     cell: (row, onFilter) => <Only token={exact("queue", `${row.namespace}/${row.localQueue}`)} words={row.localQueue} onFilter={onFilter} />,
   },
   clusterQueue: {
     width: "minmax(5rem, 0.6fr)",
+    spare: true,
     cell: (row, onFilter) => <Only token={exact("clusterQueue", row.clusterQueue)} words={row.clusterQueue} onFilter={onFilter} />,
   },
   gpu: { width: "3.5rem", narrow: "2.5rem", end: true, cell: (row) => number(row.gpus) },
   cpu: { width: "4rem", end: true, cell: (row) => number(formatAmount("cpu", row.cpuMilli)) },
   memory: { width: "5.5rem", end: true, cell: (row) => number(formatAmount("memory", row.memoryBytes)) },
-  pods: { width: "3.5rem", end: true, cell: (row) => number(row.pods) },
+  pods: { width: "3.5rem", spare: true, end: true, cell: (row) => number(row.pods) },
   priority: { width: "4.5rem", end: true, cell: (row) => number(row.priority) },
   wait: { width: "5rem", end: true, cell: (row) => duration(row.waitSeconds) },
-  run: { width: "5.5rem", end: true, cell: (row) => duration(row.runSeconds) },
+  run: { width: "5.5rem", spare: true, end: true, cell: (row) => duration(row.runSeconds) },
   submitted: { width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.submittedAt} /> },
   ended: { width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.endedAt} /> },
   requeues: { width: "5rem", end: true, cell: (row) => number(row.requeues) },
@@ -59,7 +62,7 @@ const LOOKS: Record<ColumnName, Look> = {
     width: "minmax(6rem, 1fr)",
     cell: (row) => Object.entries(row.labels).map(([key, value]) => `${key}=${value}`).join(", "),
   },
-  reason: { width: "minmax(10rem, 2fr)", below: true, cell: (row) => <Reason row={row} /> },
+  reason: { width: "minmax(10rem, 2.4fr)", below: true, cell: (row) => <Reason row={row} /> },
 };
 
 export interface WorkloadTableProps {
