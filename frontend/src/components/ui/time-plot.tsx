@@ -39,8 +39,8 @@ export interface TimePlotProps {
 const AXIS_PIXELS = 60;
 const RIGHT_PIXELS = 12;
 const TICKS_PIXELS = 24;
-/** The least distance of two labels of the time axis: a time of day to the second, and as much again between two. */
-const TIME_PIXELS = 90;
+/** The least distance of two labels of the time axis: a time of day to the second, and a gap. */
+const TIME_PIXELS = 72;
 /** The least distance of two labels of the vertical axis. */
 const LINE_PIXELS = 18;
 const MIN_BRUSH_PIXELS = 4;

@@ -61,6 +61,7 @@ describe("shares", () => {
 
 test("GPU-hours are whole from ten on", () => {
   expect(gpuHours(0)).toBe("0 GPU-h");
+  expect(gpuHours(60)).toBe("<0.1 GPU-h");
   expect(gpuHours(5_400)).toBe("1.5 GPU-h");
   expect(gpuHours(3_283_200)).toBe("912 GPU-h");
 });

@@ -79,9 +79,12 @@ function formatBytes(bytes: number, beside: number): string {
 }
 
 const SECONDS_PER_HOUR = 3_600;
+/** Less than this would read as nothing. */
+const MIN_TOLD_HOURS = 0.05;
 
 /** GPU-seconds as people compare them: "912 GPU-h", "0.4 GPU-h". */
 export function gpuHours(gpuSeconds: number): string {
   const hours = gpuSeconds / SECONDS_PER_HOUR;
+  if (hours > 0 && hours < MIN_TOLD_HOURS) return `<${2 * MIN_TOLD_HOURS} GPU-h`;
   return `${hours.toLocaleString("en", { maximumFractionDigits: hours < 10 ? 1 : 0 })} GPU-h`;
 }
