@@ -62,16 +62,7 @@ function FitTable({ fits }: { fits: LevelFit[] }) {
               "none"
             ) : (
               <Button look="quiet" className={styles.place} onClick={() => url.change({ zoom: fit.domain.join("/") })}>
-                {fit.domain.map((name, index) => (
-                  <Fragment key={name}>
-                    {index > 0 && (
-                      <>
-                        /<wbr />
-                      </>
-                    )}
-                    <span className={styles.part}>{name}</span>
-                  </Fragment>
-                ))}
+                <DomainPath path={fit.domain} />
               </Button>
             )}
           </td>
@@ -82,5 +73,20 @@ function FitTable({ fits }: { fits: LevelFit[] }) {
         </tr>
       ))}
     </PlainTable>
+  );
+}
+
+/** A path breaks after its slashes only. */
+function DomainPath({ path }: { path: string[] }) {
+  return (
+    <span>
+      {path.map((name, index) => (
+        <Fragment key={name}>
+          {index > 0 && "/"}
+          {index > 0 && <wbr />}
+          <span className={styles.part}>{name}</span>
+        </Fragment>
+      ))}
+    </span>
   );
 }

@@ -102,9 +102,17 @@ function Choosers({ names, name, map }: { names: string[]; name: string; map: To
 }
 
 function Panels({ map, resource, unready }: { map: TopologyMap; resource: string; unready: number }) {
+  const url = useUrl();
   return (
     <>
-      {unready > 0 && <PartialNote>{unready === 1 ? "1 host not ready" : `${unready} hosts not ready`}</PartialNote>}
+      {unready > 0 && (
+        <PartialNote>
+          {unready === 1 ? "1 host not ready" : `${unready} hosts not ready`}
+          <Button look="quiet" onClick={() => url.change({ colour: "health" }, "replace")}>
+            Color hosts by health
+          </Button>
+        </PartialNote>
+      )}
       {map.domains.length > 0 && (
         <div className={fits.panels}>
           <Fits topology={map.topology} resource={resource} />
