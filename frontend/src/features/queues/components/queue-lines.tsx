@@ -27,7 +27,7 @@ function nameColumn<Row extends Named>(): Column<Row> {
   return {
     id: "name",
     header: "Workload",
-    width: "minmax(0, 1.5fr)",
+    width: "minmax(9rem, 1.8fr)",
     narrow: "minmax(0, 1fr)",
     cell: (row) => <ObjectName name={keyOf(row)} />,
   };
@@ -47,7 +47,7 @@ const PENDING: Column<PendingWorkload>[] = [
   {
     id: "reason",
     header: "Pending reason",
-    width: "minmax(0, 4fr)",
+    width: "minmax(0, 3.4fr)",
     below: true,
     cell: (row) => (
       <span className={styles.reason} title={row.sentence}>
