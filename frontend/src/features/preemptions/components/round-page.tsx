@@ -11,7 +11,7 @@ import { View } from "@/components/ui/view";
 import { CopyButton } from "@/components/ui/code-block";
 import type { Round, RoundVictim } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
-import { byResource, formatAmountOf } from "@/lib/format/amounts";
+import { byResource, formatAmount, shortResource } from "@/lib/format/amounts";
 import { ruleWords } from "@/lib/format/rules";
 import { formatDuration } from "@/lib/format/times";
 
@@ -130,11 +130,13 @@ function Figures({ round }: { round: Round }) {
         {figures.map((line) => (
           <tr key={`${line.clusterQueue} ${line.flavor} ${line.resource}`}>
             <th scope="row">
-              {line.clusterQueue} <span className={styles.soft}>{line.flavor}</span>
+              {line.clusterQueue} <span className={styles.soft}>
+                {shortResource(line.resource)} of {line.flavor}
+              </span>
             </th>
-            <td data-figure>{formatAmountOf(line.resource, line.used, line.nominal)}</td>
-            <td data-figure>{formatAmountOf(line.resource, line.nominal)}</td>
-            <td data-figure>{line.wanted ? formatAmountOf(line.resource, line.wanted, line.nominal) : "—"}</td>
+            <td data-figure>{formatAmount(line.resource, line.used, line.nominal)}</td>
+            <td data-figure>{formatAmount(line.resource, line.nominal)}</td>
+            <td data-figure>{line.wanted ? formatAmount(line.resource, line.wanted, line.nominal) : "—"}</td>
           </tr>
         ))}
       </PlainTable>
