@@ -341,3 +341,43 @@ def test_what_is_wrong_in_such_a_constraint_is_reported_where_it_stands() -> Non
         f"{terms}/x",
         f"{spec}/topologySpreadConstraints/0/maxSkew",
     }
+
+
+def test_specs_that_are_written_alike_are_read_once() -> None:
+    first, second = read(a_workload_manifest()), read(a_workload_manifest(metadata={"name": "y"}))
+    assert second.spec is first.spec
+    assert second.digest == first.digest != b""
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        a_workload_manifest({"count": 2}),
+        a_workload_manifest(metadata={"labels": {"kueue.x-k8s.io/priority-class": "high"}}),
+        a_workload_manifest(metadata={"annotations": {"a": "b"}}),
+        a_workload_manifest(active=False),
+    ],
+)
+def test_specs_that_are_written_otherwise_are_read_anew(other: dict[str, Any]) -> None:
+    first, second = read(a_workload_manifest()), read(other)
+    assert second.spec is not first.spec
+    assert second.digest != first.digest
+
+
+def test_the_warnings_of_a_spec_come_with_each_manifest() -> None:
+    always = {"template": {"spec": {**TEMPLATE["spec"], "restartPolicy": "Always"}}}
+    first, second = (read(a_workload_manifest(always)) for _ in range(2))
+    assert second.spec is first.spec
+    assert second.warnings == first.warnings != ()
+
+
+def test_what_is_wrong_with_a_spec_is_told_each_time() -> None:
+    wrong = a_workload_manifest({"cuont": 2})
+    assert refused(wrong) == refused(wrong) != {}
+
+
+def test_a_long_spec_is_not_kept() -> None:
+    long = {"template": {**TEMPLATE, "metadata": {"annotations": {"note": "x" * 10_000}}}}
+    first, second = (read(a_workload_manifest(long)) for _ in range(2))
+    assert second.spec == first.spec
+    assert (second.spec is first.spec, second.digest) == (False, b"")

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from hashlib import blake2b
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -14,6 +15,7 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import ResourceRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.object_commands import Kind
+from headgate.domain.rejection import Violation
 from headgate.domain.scheduling.partition.budget_status import BudgetStatus
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Condition
@@ -30,6 +32,45 @@ Places = tuple[tuple[str, str], ...]
 
 ReadSpec = tuple[Any, tuple[str, ...]]
 """A spec, and the names of its fields that a change keeps because the manifest left them out."""
+
+ReadResult = TypeVar("ReadResult")
+MAX_KNOWN_SPECS = 512
+MAX_KNOWN_SPEC_BYTES = 8_192
+
+
+class KnownSpecs(Generic[ReadResult]):
+    """The results of reading specs, by their JSON: most workloads are written as others before.
+
+    Kept is only what is short and was read without a problem, with its warnings. Any thread may use
+    it; results are shared and never changed.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[ReadResult, tuple[Violation, ...]]] = {}
+
+    def read(
+        self, spec: Fields, marks: tuple[Any, ...], read: Callable[[], ReadResult]
+    ) -> tuple[ReadResult, bytes]:
+        """The result of `read`, and a digest of `spec` and `marks`, on which alone it depends.
+
+        The digest is empty where the result is not kept.
+        """
+        written = msgspec.json.encode((spec.values, marks))
+        warnings = spec.problems.warnings
+        if len(written) > MAX_KNOWN_SPEC_BYTES or spec.problems or warnings:
+            return read(), b""
+        digest = blake2b(written).digest()
+        known = self._known.get(digest)
+        if known is not None:
+            warnings.extend(known[1])
+            return known[0], digest
+        found = read()
+        if spec.problems:
+            return found, b""
+        if len(self._known) >= MAX_KNOWN_SPECS:
+            self._known.clear()
+        self._known[digest] = (found, tuple(warnings))
+        return found, digest
 
 
 class ExecutorConnection(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headgate.adapters.manifests.codec import Places
+from headgate.adapters.manifests.codec import KnownSpecs, Places
 from headgate.adapters.manifests.documents import Document, read_documents
 from headgate.adapters.manifests.fields import Fields, Problems
 from headgate.adapters.manifests.imported_status import read_imported_status
@@ -62,6 +62,7 @@ SERVER_OWNED = (
 class Desired(msgspec.Struct, frozen=True, kw_only=True):
     """One object as wanted; `kind` is ours also where the manifest is a Job or a PriorityClass.
 
+    `digest` is of all that the spec was read from, empty where that is not known (`KnownSpecs`).
     `keeps` names fields of the spec that the caller left out and that stay as they are in a change
     (`priority` of a workload: it is to be resolved). `places` say where parts of our shape stand in
     the manifest as it was written. `uid` and `resource_version` are the caller's, often empty.
@@ -79,6 +80,7 @@ class Desired(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     spec: Any
+    digest: bytes = b""
     keeps: tuple[str, ...] = ()
     places: tuple[tuple[str, str], ...] = ()
     source: str
@@ -129,6 +131,8 @@ MAX_OBJECT_BYTES = 1_572_864
 
 Read = tuple[Any, tuple[str, ...], Places, tuple[bytes, ...]]
 """A spec, the fields a change keeps, where parts of it stand, and whole pod templates."""
+
+_KNOWN_WORKLOADS: KnownSpecs[Read] = KnownSpecs()
 
 
 def parse(
@@ -241,7 +245,7 @@ def _parsed(
     metadata = read_metadata(root, kind, namespace)
     if group.name:
         metadata = msgspec.structs.replace(metadata, name=group.name, uid="", resource_version="")
-    spec, keeps, places, templates = _spec(kind, root, metadata, group, runtimes)
+    (spec, keeps, places, templates), digest = _spec(kind, root, metadata, group, runtimes)
     imported = read_imported_status(root) if imports and kind.name == "Workload" else None
     root.reject_unknown()
     desired = Desired(
@@ -254,6 +258,7 @@ def _parsed(
         labels=metadata.labels | _kind_label(kind),
         annotations=_annotations(kind, metadata),
         spec=spec,
+        digest=digest,
         keeps=keeps,
         places=places,
         templates=templates,
@@ -313,18 +318,18 @@ def _kind_label(kind: ManifestKind) -> dict[str, str]:
 
 def _spec(
     kind: ManifestKind, root: Fields, metadata: Metadata, group: PodGroup, runtimes: Runtimes
-) -> Read:
+) -> tuple[Read, bytes]:
+    """What the kind reads, and the digest of a spec that is read once for many."""
     codec = CODECS_BY_NAME.get(kind.becomes)
     if codec is not None:
-        return (*codec.read_object(root), ())
+        return (*codec.read_object(root), ()), b""
     spec = root.child_or_empty("spec")
     if kind.name == "Workload":
-        read: Read = read_workload(spec, metadata)
-    else:
-        job, places, templates = _read_job(kind, root, spec, metadata, group, runtimes)
-        read = (job, ("priority",), places, templates)
+        marks = (metadata.labels, metadata.annotations)
+        return _KNOWN_WORKLOADS.read(spec, marks, lambda: read_workload(spec, metadata))
+    job, places, templates = _read_job(kind, root, spec, metadata, group, runtimes)
     spec.reject_unknown()
-    return read
+    return (job, ("priority",), places, templates), b""
 
 
 def _read_job(  # noqa: PLR0913, PLR0917

@@ -82,7 +82,9 @@ def read_workload(spec: Fields, metadata: Metadata) -> ReadWorkload:
         node_loss_policy=spec.choice("nodeLossPolicy", ("Replace", "Fence", "Wait"), None),
     )
     keeps = () if has_explicit_priority else ("priority",)
-    return with_retries(spec, read), keeps, named.places, template_bodies(templates)
+    with_all = with_retries(spec, read)
+    spec.reject_unknown()
+    return with_all, keeps, named.places, template_bodies(templates)
 
 
 def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
