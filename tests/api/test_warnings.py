@@ -122,6 +122,18 @@ def test_a_batch_is_warned_of_once_for_each_queue(admin: Api, key: str) -> None:
     assert "3 workloads pending" in found["message"]
 
 
+def test_a_batch_counts_all_that_is_kept_out_for_one_reason_however_it_is_written(
+    admin: Api,
+) -> None:
+    items = [asked(f"alike-{number}", "shut") for number in range(3)]
+    items += [asked("other", "shut"), asked("broken", "shut")]
+    items[3]["spec"]["podSets"][0]["count"] = 1
+    items[4]["spec"]["podSets"][0]["count"] = -1
+    (found,) = admin.post("/v1/workloads:batch", {"items": items}).json()["warnings"]
+    assert found["name"] == "alike-0"
+    assert "4 workloads pending" in found["message"]
+
+
 def test_work_that_is_applied_together_with_its_queue_is_fine(admin: Api) -> None:
     both = [asked("with-queue", "later"), local_queue("later", "open", "warned")]
     found = admin.post("/v1/apply", {"kind": "List", "apiVersion": "v1", "items": both}).json()

@@ -1,6 +1,6 @@
 """Decides commands on loaded objects, each after those before it, and makes the append unit."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,8 +18,13 @@ from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import EventMetadata, evolve_state, kind_and_key
 from headgate.domain.rejection import InvalidObject, Rejection
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure, check_queues
+from headgate.domain.scheduling.queueing.queue_checks import (
+    QueueCheckFailure,
+    check_queues,
+    orphaned_workloads,
+)
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import WorkloadUid
 from headgate.domain.workloads.state import Workload
 
 
@@ -142,11 +147,36 @@ def has_inadmissible_workload(
     if not any(isinstance(result.after, Workload) for result in results):
         return False
     after = config_after(config, results)
+    orphaned, admissible = orphaned_workloads(after), set[SubmissionClass]()
     for result in results:
-        if queue_failure(after, result) is not None:
-            return True
+        alike = submission_class(result, orphaned)
+        if alike is None or alike not in admissible:
+            if queue_failure(after, result) is not None:
+                return True
+            if alike is not None:
+                admissible.add(alike)
         yield
     return False
+
+
+SubmissionClass = tuple[str, int, int, Instant]
+"""What workloads that were just submitted share where queues judge them alike."""
+
+
+def submission_class(
+    result: CommandResult, orphaned: Collection[WorkloadUid]
+) -> SubmissionClass | None:
+    """The class of a workload that was just submitted; None for what is to be judged individually.
+
+    Equal specs and annotations are one object in most states (`with_shared_parts`), so that they
+    are told by identity: a class holds while the results do. `orphaned` are the workloads of which
+    pods run already, which queues tell from others.
+    """
+    after = result.after
+    is_created = isinstance(result.before, Absent) and isinstance(after, Workload)
+    if not is_created or len(result.events) != 1 or after.uid in orphaned:
+        return None
+    return (after.namespace, id(after.spec), id(after.annotations), after.created_at)
 
 
 def _decide(command: StreamCommand, loaded: Loaded, context: DecisionContext) -> CommandResult:

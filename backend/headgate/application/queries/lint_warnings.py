@@ -11,7 +11,12 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, message_json
-from headgate.application.commands.decide import config_after, queue_failure
+from headgate.application.commands.decide import (
+    SubmissionClass,
+    config_after,
+    queue_failure,
+    submission_class,
+)
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.views import (
@@ -30,6 +35,7 @@ from headgate.domain.rejection import Violation, moved
 from headgate.domain.scheduling.evaluation.unschedulable import unschedulable_reason
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_layout import PartitionLayout, partition_layout
+from headgate.domain.scheduling.queueing.queue_checks import orphaned_workloads
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
 from headgate.domain.workloads.pods.templates import (
@@ -182,11 +188,19 @@ def warnings_about(
     layout = cluster_state.layout if config is cluster_state.config else partition_layout(config)
     partitions: dict[str, Partition] = {}
     known: dict[tuple[str, str, str, str], _KeptOut] = {}
+    judged: dict[SubmissionClass | None, _KeptOut | None] = {}
+    orphaned = orphaned_workloads(config)
     for changed, places in pairs:
-        one = _kept_out(cluster_state, layout, partitions, (changed, places))
-        if one is not None:
-            namespace, queue = one.workload.namespace, one.workload.spec.queue_name
-            known.setdefault((namespace, queue, one.reason, one.text), one).count += 1
+        alike = submission_class(changed, orphaned)
+        if alike is None or alike not in judged:
+            one = _kept_out(cluster_state, layout, partitions, (changed, places))
+            if one is not None:
+                namespace, queue = one.workload.namespace, one.workload.spec.queue_name
+                one = known.setdefault((namespace, queue, one.reason, one.text), one)
+            judged[alike] = one
+        found = judged[alike]
+        if found is not None:
+            found.count += 1
         yield
     kept_out = [_warning(cluster_state, one, scope) for one in known.values()]
     return [*kept_out, *_template_warnings(pairs), *_ignored_fields(pairs)]
