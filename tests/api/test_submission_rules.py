@@ -53,6 +53,13 @@ def refused(caller: Api, name: str, **spec: Any) -> tuple[str, str]:
     return error["pointer"], error["code"]
 
 
+def test_what_an_admin_has_submitted_is_refused_to_a_tenant(admin: Api, submitter: Api) -> None:
+    spec: dict[str, Any] = {"priority": 7001}
+    assert admin.post(A, workload("of-an-admin", **spec)).status_code == 201
+    found = refused(submitter, "of-a-tenant", **spec)
+    assert found == ("/spec/priority", "PriorityAboveCeiling")
+
+
 @pytest.mark.parametrize(
     ("spec", "found"),
     [

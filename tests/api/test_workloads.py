@@ -83,6 +83,23 @@ def test_priority_comes_from_the_class_that_is_named(admin: Api) -> None:
     assert refused.status_code == 422
 
 
+def test_a_spec_that_is_submitted_again_follows_its_class_as_it_is_by_then(admin: Api) -> None:
+    name = "moving"
+    body = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "WorkloadPriorityClass",
+        "metadata": {"name": name},
+    }
+    reference = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": name}
+    found = []
+    for value in (10, 20):
+        assert admin.post("/v1/apply", {**body, "value": value}).status_code == 200
+        items = [workload(f"by-class-{value}-{n}", priorityClassRef=reference) for n in range(2)]
+        assert admin.post("/v1/workloads:batch", {"items": items}).status_code == 200
+        found += [admin.get(f"{HERE}/{item['metadata']['name']}").json() for item in items]
+    assert [each["spec"]["priority"] for each in found] == [10, 10, 20, 20]
+
+
 def test_holding_needs_a_reason_and_ends_with_release(admin: Api, callers: dict[str, Api]) -> None:
     callers["submitter"].post(HERE, workload("held"))
     held = admin.post(f"{HERE}/held/hold", {"reason": "wait for data"})

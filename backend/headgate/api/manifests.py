@@ -141,6 +141,7 @@ def wanted_of(services: ApplicationServices, desired: Desired) -> DesiredObject:
         labels=complete.labels,
         annotations=complete.annotations,
         spec=complete.spec,
+        digest=complete.digest,
         keeps=() if is_workload else complete.keeps,
         has_explicit_priority=is_workload and PRIORITY not in complete.keeps,
         position=whole_number(complete.resource_version) or None,

@@ -45,7 +45,11 @@ def decide_commands(
     for command in commands:
         before = known[command.stream]
         context = DecisionContext(
-            state=before.state, at=at, cluster_state=cluster_state, config=config
+            state=before.state,
+            at=at,
+            cluster_state=cluster_state,
+            config=config,
+            is_recorded=config is cluster_state.config,
         )
         result = _decide(command, before, context)
         if result.events:

@@ -25,6 +25,8 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
     """An object as a caller wants it, independent of the format it was written in.
 
     `kind` is the kind in stream names; `keeps` names fields of the spec that were left out.
+    `digest` is of all that the spec, its labels and annotations were read from, empty where that is
+    not known.
     `position` is the log position of the version the caller has seen, None where it does not say.
     `written` is the object as the caller wrote it, None where that is not kept; `templates` are the
     pod templates of a workload that stand beside the log.
@@ -39,6 +41,7 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     spec: Any
+    digest: bytes = b""
     keeps: tuple[str, ...] = ()
     has_explicit_priority: bool = False
     position: int | None = None
@@ -58,12 +61,15 @@ class DecisionContext(msgspec.Struct, frozen=True, kw_only=True):
 
     `config` is the configuration of the cell with what the commands before it in the same request
     decided, so that a workload applied together with its class, queue or limits finds them.
+    `is_recorded` says that nothing but the log has made `config`: what follows from it holds for
+    later requests too, until its position moves.
     """
 
     state: Any
     at: Instant
     cluster_state: ClusterState
     config: ObjectSet
+    is_recorded: bool = False
 
 
 class StreamCommand(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,9 @@
 """Submit workloads and give them other specs, within the bounds of the user's roles."""
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
+import msgspec
 from msgspec.structs import replace as replace_fields
 
 from headgate.application.access.identity import SUBMIT_WORKLOADS, Identity
@@ -18,6 +20,7 @@ from headgate.application.commands.requests import (
 )
 from headgate.application.commands.workload_commands import authority_over, rules_for_roles
 from headgate.application.cooperative import each, run_yielding
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.field_rules import raise_if_invalid
 from headgate.domain.kinds.wait_for_pods_ready import WORKLOAD_TIMEOUTS, workload_timeout_violations
 from headgate.domain.object_set import ObjectSet
@@ -54,6 +57,7 @@ from headgate.domain.workloads.pods.limit_ranges import (
 )
 from headgate.domain.workloads.pods.templates import with_known_templates
 from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.preemption_events import DivergingPodSet
 from headgate.domain.workloads.priority import (
     diverging_pod_sets,
     resolve_priority,
@@ -115,29 +119,17 @@ def submission(
     uid = services.ids.new()
 
     def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
-        identity.require(SUBMIT_WORKLOADS, namespace=desired.namespace)
-        config = context.config
-        classes, rules = config.priority_classes, config.configuration.preemption
-        spec = resolve_priority(
-            _placed(desired, config),
-            classes,
-            has_explicit_priority=desired.has_explicit_priority,
-            rules=rules,
-        )
-        spec = with_priority_boost(
-            spec, desired.annotations, classes, is_allowed=rules.priority_boost
-        )
-        _require_bounds(identity, desired, spec, None, config)
-        _require_timeouts(desired, spec, None, config)
+        submitted = _submitted_spec(desired, identity, context)
         command = Submit(
             uid=uid,
             namespace=desired.namespace,
             name=desired.name,
             labels=desired.labels,
             annotations=desired.annotations,
-            spec=spec,
-            diverging=diverging_pod_sets(spec, classes),
+            spec=submitted.spec,
+            diverging=submitted.diverging,
             owner=identity.owner,
+            is_valid=submitted.is_valid,
         )
         if desired.adopts_orphans:
             return _adopted(command, identity, context)
@@ -148,6 +140,63 @@ def submission(
     return StreamCommand(
         stream=desired.stream, decide=decide, is_new=True, templates=desired.templates
     )
+
+
+MAX_SUBMITTED_SPECS = 512
+
+
+class _SubmittedSpec(msgspec.Struct, frozen=True):
+    """A spec as it is submitted: with priorities and defaults, within the bounds of the user."""
+
+    spec: WorkloadSpec
+    diverging: tuple[DivergingPodSet, ...]
+    is_valid: bool
+
+
+class _SubmittedSpecs(msgspec.Struct, frozen=True):
+    """Specs as they are submitted under one configuration, by user, namespace and digest."""
+
+    config_position: int
+    known: dict[tuple[Identity, str, bytes], _SubmittedSpec]
+
+
+_SUBMITTED: WeakKeyDictionary[ClusterState, _SubmittedSpecs] = WeakKeyDictionary()
+
+
+def _submitted_spec(
+    desired: DesiredObject, identity: Identity, context: DecisionContext
+) -> _SubmittedSpec:
+    """The spec that a workload is submitted with; found once for manifests that say the same."""
+    if not desired.digest or not context.is_recorded:
+        return _resolved_spec(desired, identity, context.config)
+    found = _SUBMITTED.get(context.cluster_state)
+    position = context.cluster_state.config_position
+    if found is None or found.config_position != position:
+        found = _SUBMITTED[context.cluster_state] = _SubmittedSpecs(position, {})
+    key = (identity, desired.namespace, desired.digest)
+    if key not in found.known:
+        resolved = _resolved_spec(desired, identity, context.config)
+        if len(found.known) >= MAX_SUBMITTED_SPECS:
+            found.known.clear()
+        found.known[key] = resolved
+    return found.known[key]
+
+
+def _resolved_spec(desired: DesiredObject, identity: Identity, config: ObjectSet) -> _SubmittedSpec:
+    """Raises `NotAllowed` and `InvalidObject` where the user may not submit the spec."""
+    identity.require(SUBMIT_WORKLOADS, namespace=desired.namespace)
+    classes, rules = config.priority_classes, config.configuration.preemption
+    spec = resolve_priority(
+        _placed(desired, config),
+        classes,
+        has_explicit_priority=desired.has_explicit_priority,
+        rules=rules,
+    )
+    spec = with_priority_boost(spec, desired.annotations, classes, is_allowed=rules.priority_boost)
+    _require_bounds(identity, desired, spec, None, config)
+    _require_timeouts(desired, spec, None, config)
+    diverging = diverging_pod_sets(spec, classes)
+    return _SubmittedSpec(spec, diverging, is_valid=not workload_violations(spec))
 
 
 def _imported(

@@ -27,7 +27,8 @@ from headgate.domain.workloads.state import Authority
 class Submit(msgspec.Struct, frozen=True, kw_only=True):
     """Ask for a place; priorities are resolved (`domain.workloads.priority`).
 
-    `diverging` are the pod sets that name another priority.
+    `diverging` are the pod sets that name another priority. `is_valid` says that the spec is known
+    to have no `workload_violations`, as one that was submitted before.
     """
 
     uid: str
@@ -38,6 +39,7 @@ class Submit(msgspec.Struct, frozen=True, kw_only=True):
     spec: WorkloadSpec
     diverging: tuple[DivergingPodSet, ...] = ()
     owner: WorkloadOwner | None = None
+    is_valid: bool = False
 
 
 class ImportedCheck(msgspec.Struct, frozen=True, kw_only=True):

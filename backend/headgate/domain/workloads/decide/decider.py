@@ -169,7 +169,7 @@ def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
             *marking_violations(command.labels, command.annotations),
             *annotation_violations(command.annotations),
             *elastic_violations(key, command.annotations, command.spec),
-            *workload_violations(command.spec),
+            *(() if command.is_valid else workload_violations(command.spec)),
         ),
     )
     return (
