@@ -75,7 +75,7 @@ def test_columns_of_a_later_release_are_ignored(
 ) -> None:
     open_queue(admin, "wide")
     with platform.pool.connection() as connection:
-        for table in ("event", "workload", "stream", "partition", "log_head", "object"):
+        for table in ("event", "workload", "stream_version", "partition", "log_head", "object"):
             connection.execute(f"ALTER TABLE {table} ADD COLUMN later text DEFAULT 'x'")
 
     assert admin.post(HERE, workload("wide", queue="wide")).status_code == 201

@@ -4,9 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
+from headgate.application.commands.append_unit import rows_of
 from headgate.application.ports import AppendConflict, Appended, KeyReused, Replayed
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.workloads.state import Workload
 from tests.contracts.adapters import Adapters
 from tests.contracts.events import are_appended, event, key, unit
+from tests.contracts.test_read_models import workload
 
 ONE, TWO = "workload/a/1", "workload/a/2"
 
@@ -51,6 +55,23 @@ def test_a_unit_decided_on_an_old_version_is_refused(adapters: Adapters) -> None
 
     assert verdict == [AppendConflict(reason="workload/a/1 is at version 1, not 0")]
     assert adapters.log.head() == 1
+
+
+def test_versions_of_a_workload_go_on_with_and_without_its_row(adapters: Adapters) -> None:
+    """It gets a row, an event without one, goes with its row, and is created again."""
+    row, no_row = rows_of(ONE, workload("1")), rows_of(ONE, Absent())
+    found = []
+    for version, rows in enumerate([(), row, (), row, no_row, no_row, row, row]):
+        before = adapters.log.head()
+        stale = unit(event(ONE), expected={ONE: version + 1}, rows=row)
+        told = f"{ONE} is at version {version}, not {version + 1}"
+        assert adapters.log.append([stale]) == [AppendConflict(reason=told)]
+        [appended] = adapters.log.append([unit(event(ONE), expected={ONE: version}, rows=rows)])
+        assert appended == Appended(first_position=before + 1, last_position=before + 1)
+        [loaded] = adapters.models.load([ONE])
+        found.append((loaded.version, loaded.position, isinstance(loaded.state, Workload)))
+    shown = [False, True, True, True, False, False, True, True]
+    assert found == [(n, n, is_shown) for n, is_shown in enumerate(shown, 1)]
 
 
 def test_a_stream_that_was_only_read_counts_as_well(adapters: Adapters) -> None:

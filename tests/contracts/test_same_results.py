@@ -26,7 +26,7 @@ from tests.contracts.events import AT, ORIGIN, key
 
 STREAMS = tuple(f"workload/a/{n}" for n in range(4))
 PARTITIONS = ("installation", "p", "q")
-TABLES = "event, stream, idempotency, partition, object, workload, round, round_victim"
+TABLES = "event, stream_version, idempotency, partition, object, workload, round, round_victim"
 
 streams = st.sampled_from(STREAMS)
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)

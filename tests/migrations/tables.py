@@ -83,8 +83,8 @@ LOG_CHAIN = Table(
     _column("chain", LargeBinary),
 )
 
-STREAM = Table(
-    "stream",
+STREAM_VERSION = Table(
+    "stream_version",
     METADATA,
     _key("name"),
     _column("version", Integer),

@@ -128,7 +128,7 @@ def test_both_decide_on_a_log_with_an_added_event_field_and_column(
 ) -> None:
     """An upgrade, and a rollback by one release: either goes on after the other."""
     with psycopg.connect(fresh_database_url, autocommit=True) as connection:
-        for table in ("event", "workload", "stream", "partition", "object"):
+        for table in ("event", "workload", "stream_version", "partition", "object"):
             connection.execute(f"ALTER TABLE {table} ADD COLUMN later text DEFAULT 'x'")
     ignorable = EventIgnored(
         name="palette.mixed", schema_version=1, body=b'{"ignorable":true,"tint":"blue"}'
@@ -169,7 +169,7 @@ def test_both_decide_at_the_same_time_under_load(
     """While workloads, added events and wider ones come, each has partitions to decide on."""
     queues = ("a", "b", "c", "d")
     with psycopg.connect(fresh_database_url, autocommit=True) as connection:
-        for table in ("event", "workload", "stream", "partition", "object"):
+        for table in ("event", "workload", "stream_version", "partition", "object"):
             connection.execute(f"ALTER TABLE {table} ADD COLUMN later text DEFAULT 'x'")
     added = EventIgnored(name="palette.mixed", schema_version=1, body=b'{"ignorable":true}')
     with on_postgres(fresh_database_url) as adapters:

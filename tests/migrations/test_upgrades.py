@@ -14,7 +14,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from headgate.adapters.postgres.connections import MIN_SAMPLES
-from headgate.adapters.postgres.maintenance import alembic_config, migrate
+from headgate.adapters.postgres.maintenance import alembic_config, migrate, newest_revision
 from headgate.api.app import application_services, connect
 from headgate.application.commands.append_unit import read_columns, rows_of
 from headgate.application.ports import Appended
@@ -23,8 +23,13 @@ from headgate.application.verify import Finding
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.recorded_event import evolve_state
-from headgate.domain.workloads.events import WorkloadFinished, WorkloadQuotaReserved
+from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
+from headgate.domain.recorded_event import DomainEvent, evolve_state
+from headgate.domain.workloads.events import (
+    WorkloadDeleted,
+    WorkloadFinished,
+    WorkloadQuotaReserved,
+)
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.embedded.servers import EmbeddedPostgres
 from headgate.settings import Settings
@@ -262,7 +267,10 @@ def test_pods_of_ended_workloads_leave_the_read_model_of_before(empty_url: str) 
             connection.execute(f"DROP TABLE kept_{table}")
         connection.execute("UPDATE alembic_version SET version_num = '0029'")
 
-    migrate(empty_url)
+    migrate(empty_url, "0030")
+    with psycopg.connect(empty_url) as connection:
+        newest = newest_revision(empty_url)
+        connection.execute("UPDATE alembic_version SET version_num = %s", (newest,))
 
     assert _with_pods(empty_url) == {"a/late", "a/running"}
     assert platform.followers.differences("workload_pod") == (7, 0)
@@ -278,11 +286,62 @@ def test_pods_of_ended_workloads_leave_the_read_model_of_before(empty_url: str) 
     platform.close()
 
 
+def test_versions_of_workloads_are_carried_into_their_rows_and_back(empty_url: str) -> None:
+    """One has a row, one an event besides it, one was deleted; and an object has its own row."""
+    migrate(empty_url)
+    platform = open_platform(Settings(database_url=empty_url, broker_url="memory://"))
+    history = History()
+    for stream, facts in VERSIONED.items():
+        for fact in facts:
+            history.add(stream, fact)
+    _append(platform, history, {})
+    behind = replace(history.units[1], expected={"workload/a/behind": 1}, rows=())
+    platform.event_log.append([behind])
+    streams = [*VERSIONED, "workload/a/never"]
+    before = platform.read_models.load(streams)
+    assert [each.version for each in before] == [1, 2, 3, 1, 0]
+    with psycopg.connect(empty_url) as connection:
+        known = connection.execute("SELECT * FROM stream ORDER BY name").fetchall()
+    platform.close()
+
+    command.downgrade(alembic_config(empty_url), "0030")
+    with psycopg.connect(empty_url) as connection:
+        assert connection.execute("SELECT * FROM stream ORDER BY name").fetchall() == known
+        # As the release before leaves it after an event without a row.
+        connection.execute("UPDATE workload SET version = 1, position = 1 WHERE name = 'behind'")
+    migrate(empty_url)
+
+    platform = open_platform(Settings(database_url=empty_url, broker_url="memory://"))
+    with psycopg.connect(empty_url) as connection:
+        assert connection.execute("SELECT * FROM stream ORDER BY name").fetchall() == known
+        kept = connection.execute("SELECT name FROM stream_version ORDER BY name").fetchall()
+    assert kept == [("localqueue/a/door",), ("workload/a/deleted",)]
+    assert platform.read_models.load(streams) == before
+    after = history.continued()
+    after.add("workload/a/deleted", submitted("deleted"))
+    _append(platform, after, {})
+    assert [each.version for each in platform.read_models.load(["workload/a/deleted"])] == [4]
+    platform.close()
+
+
+ENDED = (WorkloadFinished(reason="Succeeded"), WorkloadDeleted())
+VERSIONED: dict[str, tuple[DomainEvent, ...]] = {
+    "workload/a/shown": (submitted("shown"),),
+    "workload/a/behind": (submitted("behind"),),
+    "workload/a/deleted": (submitted("deleted"), *ENDED),
+    "localqueue/a/door": (
+        LocalQueueCreated(
+            uid="u", name="door", namespace="a", spec=LocalQueueSpec(cluster_queue="gpu")
+        ),
+    ),
+}
+
+
 def _append(platform: Platform, history: History, states: dict[str, Any]) -> None:
     for unit in history.units:
         (new,) = unit.events
-        before = states.get(new.stream, Absent())
-        states[new.stream] = evolve_state("workload", before, new.event, unit.at)
+        before, kind = states.get(new.stream, Absent()), new.stream.partition("/")[0]
+        states[new.stream] = evolve_state(kind, before, new.event, unit.at)
         rows = rows_of(new.stream, states[new.stream])
         assert isinstance(platform.event_log.append([replace(unit, rows=rows)])[0], Appended)
 

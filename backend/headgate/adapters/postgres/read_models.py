@@ -40,10 +40,10 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Phase
 
 _LOAD = """
-    SELECT wanted.name, coalesce(s.version, 0), coalesce(s.position, 0),
+    SELECT wanted.name, coalesce(w.version, s.version, 0), coalesce(w.position, s.position, 0),
            coalesce(w.state, o.state, r.state)
     FROM unnest(%s::text[]) WITH ORDINALITY AS wanted(name, nth)
-        LEFT JOIN stream AS s ON s.name = wanted.name
+        LEFT JOIN stream_version AS s ON s.name = wanted.name
         LEFT JOIN workload AS w ON w.stream = wanted.name
         LEFT JOIN object AS o ON o.stream = wanted.name
         LEFT JOIN round AS r ON r.stream = wanted.name
