@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from headgate.application.ports import EventLog, Unavailable
 from headgate.bootstrap import migrate
 from headgate.domain.recorded_event import LOG_STREAM, LogRewound
 from headgate.settings import Settings
@@ -117,6 +118,7 @@ def test_processes_go_on_with_the_log_that_is_left(
 
     come_back()
     with on_postgres(replicas.server(replicas.serving).url) as served:
+        wait_until(lambda: _is_served(served.log), "the server that came back answers")
         assert served.log.head() < read_up_to
         # Longer than before, so that no position tells that anything is missing.
         names = (f"other-{number}" for number in range(read_up_to))
@@ -139,6 +141,14 @@ def test_processes_go_on_with_the_log_that_is_left(
     (worker,) = installation.workers.started
     assert worker.process is not None
     assert worker.process.poll() is None, worker.said()
+
+
+def _is_served(log: EventLog) -> bool:
+    try:
+        log.head()
+    except Unavailable:
+        return False
+    return True
 
 
 def _rewinds(log: object) -> list[LogRewound]:
