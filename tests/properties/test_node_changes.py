@@ -101,7 +101,8 @@ class NodeChanges(RuleBasedStateMachine):
         ]
         if running:
             key = running[pick % len(running)]
-            report = ReportPodsGone(uid=self.world[key].uid, hosts=(name,))
+            known = self.world[key]
+            report = ReportPodsGone(uid=known.uid, attempt=known.attempt, hosts=(name,))
             self.world.tell(key, report)
             self.settle()
 
