@@ -30,12 +30,16 @@ def add_usage(
 
     Kueue: `resource_node.addUsage`.
     """
+    path, quotas = tree.path[node], tree.local_quota
     for key, amount in amounts.items():
-        for step in tree.path[node]:
+        for step in path:
             there = usage[step]
             used = there.get(key, 0)
-            kept = tree.local_quota[step].get(key, 0) - used
-            _put(there, key, used + amount)
+            if used + amount:
+                there[key] = used + amount
+            else:
+                there.pop(key, None)
+            kept = quotas[step].get(key, 0) - used
             if kept > 0:
                 amount -= kept
             if amount <= 0:
@@ -46,13 +50,18 @@ def remove_usage(
     tree: QuotaTree, usage: QuotaUsage, node: str, amounts: Mapping[FlavorResource, int]
 ) -> None:
     """Reverses `add_usage` exactly (Kueue: `resource_node.removeUsage`; trap Q29)."""
+    path, quotas = tree.path[node], tree.local_quota
     for key, amount in amounts.items():
-        for step in tree.path[node]:
+        for step in path:
             there = usage[step]
             used = there.get(key, 0)
-            passed_on = used - tree.local_quota[step].get(key, 0)
-            _put(there, key, used - amount)
-            amount = min(amount, passed_on)
+            if used != amount:
+                there[key] = used - amount
+            else:
+                there.pop(key, None)
+            passed_on = used - quotas[step].get(key, 0)
+            if passed_on < amount:  # noqa: PLR1730 - a call costs more than what it compares
+                amount = passed_on
             if amount <= 0:
                 break
 
@@ -74,8 +83,11 @@ def headroom(tree: QuotaTree, usage: QuotaUsage, node: str, key: FlavorResource)
         unused = kept - usage[step].get(key, 0)
         limit = limits.get(key)
         if limit is not None:
-            lendable = subtree.get(key, 0) - kept
-            left = min(left, lendable + min(unused, 0) + limit)
+            most = subtree.get(key, 0) - kept + limit
+            if unused < 0:
+                most += unused
+            if most < left:  # noqa: PLR1730 - as above
+                left = most
         if unused > 0:
             left += unused
     return left
@@ -136,7 +148,10 @@ def is_within_nominal(
 ) -> bool:
     """Whether a node uses no more than its subtree quota (Kueue: `IsWithinNominal`)."""
     used, owned = usage[node], tree.subtree_quota[node]
-    return all(used.get(key, 0) <= owned.get(key, 0) for key in keys)
+    for key in keys:  # noqa: SIM110 - a generator costs more than what it compares
+        if used.get(key, 0) > owned.get(key, 0):
+            return False
+    return True
 
 
 def quantities_fit_in_quota(
@@ -153,13 +168,6 @@ def quantities_fit_in_quota(
         fits = fits and used + amount <= tree.subtree_quota[node].get(key, 0)
         left[key] = max(0, amount - max(0, tree.local_quota[node].get(key, 0) - used))
     return fits, left
-
-
-def _put(amounts: FlavorResourceQuantities, key: FlavorResource, amount: int) -> None:
-    if amount:
-        amounts[key] = amount
-    else:
-        amounts.pop(key, None)
 
 
 SimulatePreemption: TypeAlias = Callable[[FlavorResource, int], tuple[Mode, int]]
