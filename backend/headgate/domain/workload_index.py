@@ -15,7 +15,7 @@ import msgspec
 
 from headgate.domain.kinds.job_templates import CRON_JOB_LABEL
 from headgate.domain.recorded_event import workload_stream
-from headgate.domain.scheduling.ordering.pending_places import EquivalenceClass, SortedBlocks
+from headgate.domain.scheduling.ordering.pending_places import ClassParts, SortedBlocks
 from headgate.domain.scheduling.queueing.pending_entry import equivalence_class
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message
@@ -44,7 +44,7 @@ class GroupKey(msgspec.Struct, frozen=True):
     reserved: str
     explained: bool
     pod_sets: tuple[str, ...]
-    equivalence_class: EquivalenceClass
+    equivalence_class: ClassParts
 
     @property
     def competes(self) -> bool:

@@ -10,14 +10,44 @@ from fractions import Fraction
 from heapq import merge
 from itertools import groupby, islice
 from operator import itemgetter
+from threading import Lock
 from typing import Any, Generic, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 
 from headgate.domain.scheduling.ordering.entry_order import QueueOrder, WorkloadOrder
 
-EquivalenceClass: TypeAlias = tuple[object, ...]
-"""Workloads of one ClusterQueue with equal classes fit, or do not fit, alike."""
+ClassParts: TypeAlias = tuple[object, ...]
+"""What decides whether a workload fits: those of one ClusterQueue with equal parts fit alike."""
+
+
+class EquivalenceClass:
+    """The workloads with equal parts: one object, so that finding it hashes and compares none."""
+
+    __slots__ = ("__weakref__", "parts")
+
+    def __init__(self, parts: ClassParts) -> None:
+        self.parts = parts
+
+    def __repr__(self) -> str:
+        return f"EquivalenceClass({self.parts!r})"
+
+
+_CLASSES: WeakValueDictionary[ClassParts, EquivalenceClass] = WeakValueDictionary()
+_MAKING_A_CLASS = Lock()
+
+
+def equivalence_class_of(parts: ClassParts) -> EquivalenceClass:
+    """The only class with these parts, for as long as anything refers to it."""
+    found = _CLASSES.get(parts)
+    if found is None:
+        with _MAKING_A_CLASS:
+            found = _CLASSES.get(parts)
+            if found is None:
+                _CLASSES[parts] = found = EquivalenceClass(parts)
+    return found
+
 
 LocalQueueRank: TypeAlias = tuple[bool, Fraction]
 """Sorts the LocalQueue that has used less first; LocalQueues without weight sort last."""

@@ -14,7 +14,6 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 import msgspec
-from msgspec.structs import replace
 
 from headgate.domain.scheduling.ordering.entry_order import QueueOrder, priority_of
 from headgate.domain.scheduling.ordering.pending_places import (
@@ -76,13 +75,6 @@ class PendingHeap:
         self._numbered: dict[int, EquivalenceGroup] = {}
         self._next_number = 0
 
-    def with_known_class(self, entry: PendingEntry) -> PendingEntry:
-        """Return the entry with the class that the pending workloads of an equal one share."""
-        group = self.groups.get(entry.equivalence_class)
-        if group is None:
-            return entry
-        return replace(entry, equivalence_class=group.equivalence_class)
-
     def add(self, key: str, entry: PendingEntry) -> None:
         """Add a workload."""
         group = self.groups.get(entry.equivalence_class)
@@ -136,11 +128,16 @@ class PendingQueue:
     """The pending workloads of one ClusterQueue, with those known to be inadmissible.
 
     `in_heap` may be evaluated, `suspended` keep their places meanwhile. `inadmissible` has for each
-    class the workload that failed; `blocked_by` is the failed head of a StrictFIFO queue.
+    class the workload that failed; `blocked_by` is the failed head of a StrictFIFO queue. The queue
+    enters its `name` in `marked` when it learns of one.
     """
 
-    def __init__(self, *, strict: bool) -> None:
+    def __init__(
+        self, *, strict: bool, name: str = "", marked: dict[str, None] | None = None
+    ) -> None:
         self.strict = strict
+        self._name = name
+        self._marked: dict[str, None] = {} if marked is None else marked
         self.in_heap: dict[str, PendingEntry] = {}
         self.suspended: dict[str, PendingEntry] = {}
         self.heaps: dict[str, PendingHeap] = {}
@@ -163,7 +160,6 @@ class PendingQueue:
             self.suspended[key] = entry
             return
         heap = self.heaps.setdefault(entry.local_queue, PendingHeap())
-        entry = heap.with_known_class(entry)
         self.in_heap[key] = entry
         failed = self.inadmissible.get(entry.equivalence_class)
         if failed is not None and entry.order < self.in_heap[failed].order:
@@ -216,6 +212,7 @@ class PendingQueue:
         entry = self.in_heap.get(key)
         if entry is None:
             return
+        self._marked[self._name] = None
         if self.strict:
             self.blocked_by = key
         else:

@@ -20,7 +20,7 @@ from headgate.domain.scheduling.flavors.eligibility import declared_capabilities
 from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
 from headgate.domain.scheduling.ordering.pending_places import (
-    EquivalenceClass,
+    ClassParts,
     PendingEntry,
     Ranks,
     equal_ranks,
@@ -54,6 +54,7 @@ from headgate.domain.scheduling.queueing.queue_checks import (
     QueueCheckFailure,
     check_cluster_queue,
     effective_spec,
+    local_queue_of,
     orphaned_workloads,
 )
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
@@ -63,7 +64,7 @@ from headgate.domain.values.message import Message
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload
 
-UnschedulableKey: TypeAlias = tuple[str, tuple[str, ...], EquivalenceClass]
+UnschedulableKey: TypeAlias = tuple[str, tuple[str, ...], ClassParts]
 """A ClusterQueue, the names of the pod sets, and all else that decides whether they fit."""
 
 
@@ -102,14 +103,17 @@ class Partition:
             name: check_cluster_queue(config, name) for name in self.cluster_queues
         }
         self.orphaned = orphaned_workloads(config)
+        self._marked: dict[str, None] = {}
         self.pending = {
-            name: PendingQueue(strict=spec.queueing_strategy == "StrictFIFO")
+            name: PendingQueue(
+                strict=spec.queueing_strategy == "StrictFIFO", name=name, marked=self._marked
+            )
             for name, spec in self.specs.items()
         }
-        self._requeue_rules = [
-            (self.pending[name], scope_reaching_all(spec), preemption_enabled(spec))
+        self._requeue_rules = {
+            name: (self.pending[name], scope_reaching_all(spec), preemption_enabled(spec))
             for name, spec in self.specs.items()
-        ]
+        }
         self.timers = Timers()
         self.leases = Timers()
         self.rounds: dict[str, Round] = {}
@@ -196,8 +200,10 @@ class Partition:
         self.inadmissible_requeue_cycle += 1
         rounds = self.rounds.values()
         weakest = min(r.preemptor_priority for r in rounds) if rounds else None
-        for queue, reaching_all, may_preempt in self._requeue_rules:
+        for name in tuple(self._marked):
+            queue, reaching_all, may_preempt = self._requeue_rules[name]
             if not (queue.inadmissible or queue.blocked_by):
+                del self._marked[name]
                 continue
             if scope >= reaching_all:
                 queue.requeue_inadmissible()
@@ -287,7 +293,7 @@ class Partition:
         return self.pending.get(self._cluster_queue_name(workload)) if workload else None
 
     def _cluster_queue_name(self, workload: Workload) -> str:
-        local = self.config.local_queues.get(workload.local_queue_key)
+        local = local_queue_of(self.config, workload)
         return local.spec.cluster_queue if local else ""
 
 

@@ -5,7 +5,11 @@ import msgspec
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.ordering.entry_order import queue_order
-from headgate.domain.scheduling.ordering.pending_places import EquivalenceClass, PendingEntry
+from headgate.domain.scheduling.ordering.pending_places import (
+    ClassParts,
+    PendingEntry,
+    equivalence_class_of,
+)
 from headgate.domain.scheduling.queueing.queue_checks import (
     check_local_queue,
     check_namespace,
@@ -75,7 +79,7 @@ def pending_entry(
     local_queue = workload.local_queue_key if by_usage else ""
     return PendingEntry(
         queue_order(workload, spec),
-        _equivalence_class(workload, local_queue),
+        equivalence_class_of(_class_while_pending(workload, local_queue)),
         workload.explanation is not None,
         local_queue,
         is_competitor,
@@ -102,9 +106,9 @@ def requeues_on_usage_increase(workload: Workload, spec: ClusterQueueSpec) -> bo
     fewer pods or in another flavor; a cycle of evictions may open; and a workload slice takes over
     the quota of the slice that it replaces.
     """
-    if REPLACES in workload.annotations or any(
-        each.affinity or each.spread for each in _constraints(workload)
-    ):
+    if REPLACES in workload.annotations:
+        return True
+    if any(each.affinity or each.spread for each in _constraints(workload)):
         return True
     found = workload.explanation
     if found is None:
@@ -118,16 +122,21 @@ def requeues_on_usage_increase(workload: Workload, spec: ClusterQueueSpec) -> bo
 
 def _constraints(workload: Workload) -> list[PodConstraints]:
     """What the pods of a workload require of the pods around them."""
-    found = (pod_set.scheduling.pod_constraints for pod_set in workload.spec.pod_sets)
-    return [each for each in found if each is not None]
+    return [
+        pod_set.scheduling.pod_constraints
+        for pod_set in workload.spec.pod_sets
+        if pod_set.scheduling.pod_constraints is not None
+    ]
 
 
-def _equivalence_class(workload: Workload, local_queue: str) -> EquivalenceClass:
+def _class_while_pending(workload: Workload, local_queue: str) -> ClassParts:
     """A workload refused by the cycle guard is a class of its own: others have another past.
 
     So is one that pods of others keep from hosts by its labels, which are no part of its class.
     """
     shape = equivalence_class(workload, local_queue)
+    if workload.explanation is None:
+        return shape
     is_own = _closes_eviction_cycle(workload) or _is_repelled(workload)
     return (*shape, workload.key) if is_own else shape
 
@@ -171,7 +180,7 @@ def _becomes_candidate_later(workload: Workload) -> bool:
     )
 
 
-def equivalence_class(workload: Workload, local_queue: str = "") -> EquivalenceClass:
+def equivalence_class(workload: Workload, local_queue: str = "") -> ClassParts:
     """Returns all that decides whether and where a workload fits, and its lane."""
     spec = workload.spec
     return (
@@ -190,9 +199,9 @@ def equivalence_class(workload: Workload, local_queue: str = "") -> EquivalenceC
     )
 
 
-def _pod_set_class(pod_set: PodSet, namespace: str) -> EquivalenceClass:
+def _pod_set_class(pod_set: PodSet, namespace: str) -> ClassParts:
     pod = pod_set.scheduling
-    requires: EquivalenceClass = ()
+    requires: ClassParts = ()
     if pod.pod_constraints is not None:
         labels = tuple(sorted(pod_labels(pod_set).items()))
         requires = (namespace, labels, msgspec.json.encode(pod.pod_constraints))
