@@ -98,7 +98,9 @@ def test_a_second_start_of_a_workload_is_none(world: World) -> None:
     assert starts.dump().counts == {"one": ((1, 0),)}
     starts.replace(None, replace(first, attempt=2))
     assert starts.dump().counts == {"one": ((1, 0),)}
-    starts.restore(starts.replace(None, first))
+    undo = starts.replace(None, first)
+    assert undo is not None
+    undo()
     assert starts.dump().counts == {"one": ((1, 0),)}
 
 

@@ -44,8 +44,11 @@ from headgate.domain.workloads.events import EndPhase
 from headgate.domain.workloads.state import Workload, WorkloadsByKey, with_shared_parts
 
 ABSENT = Absent()
-FoldUndo: TypeAlias = tuple[UsageUndo, StartUndo]
-"""What undoes an event in the folds beside the states: of usage and of recent starts."""
+LOG_KEY = kind_and_key(LOG_STREAM)[1]
+FoldUndo: TypeAlias = tuple[UsageUndo, StartUndo, EndUndo]
+"""What undoes an event in the folds beside the states: of usage, recent starts and ends."""
+
+NOTHING_TO_UNDO: FoldUndo = ({}, None, None)
 
 
 class _Snapshot(msgspec.Struct, kw_only=True):
@@ -73,7 +76,6 @@ class _Assumed(msgspec.Struct, frozen=True, gc=False):
     changed_at: Instant
     active_since: dict[str, Instant]
     undo: FoldUndo
-    undo_end: EndUndo
 
 
 class Overlay:
@@ -96,7 +98,7 @@ class Overlay:
         """
         for recorded in between:
             self._cluster_state.fold(recorded)
-        self._cluster_state.forget_what_ended(*(each.stream for each in self.assumed))
+        self._cluster_state.forget_what_ended()
         assert last_position == self._cluster_state.position, "kept events are the next of the log"
         self.kept = True
 
@@ -127,6 +129,7 @@ class ClusterState:
         self.recent_starts = RecentStarts()
         self.reads: Final = WorkloadReads(self.workloads, self.quarantined)
         self._overlay: Overlay | None = None
+        self._deleted: list[str] = []
         counts: dict[str, dict[EndPhase, int]] = {}
         self._index = ClusterIndex(
             self.config, self.workloads, counts, self.rounds, self.quarantined
@@ -145,14 +148,19 @@ class ClusterState:
         """Fold an event whose position the caller has checked; see `apply` and `keep`."""
         self._change(recorded.stream, with_owner_of_actor(recorded), recorded.at)
         self.versions[recorded.stream] = recorded.version
-        self._forget_old_rounds(recorded.stream)
-        self.forget_what_ended(recorded.stream)
+        if recorded.stream.startswith("round/"):
+            for round_id in oldest_ended_rounds(self.rounds):
+                self._replace("round", round_id, ABSENT)
+        self.forget_what_ended()
 
-    def forget_what_ended(self, *changed: str, max_whole: int | None = None) -> None:
-        """Keep nothing of workloads that ended before the latest, nor of absent `changed`."""
-        for stream in changed:
-            if stream.startswith("workload/") and self.state_of(stream) is ABSENT:
-                self.versions.pop(stream, None)
+    def forget_what_ended(self, max_whole: int | None = None) -> None:
+        """Keep nothing of deleted workloads, nor of those that ended before the latest."""
+        for key in self._deleted:
+            if key not in self.workloads:
+                self.versions.pop(workload_stream(key), None)
+        self._deleted.clear()
+        if max_whole is None and not self.ended.is_due:
+            return
         for key in self.ended.surplus(max_whole):
             self._index.settle(key)
             if (stream := workload_stream(key)) not in self.quarantined:
@@ -185,10 +193,10 @@ class ClusterState:
     def assume(self, stream: str, event: DomainEvent, at: Instant) -> None:
         """Fold an event that is not in the log yet, as if it came next; only in an overlay."""
         assert self._overlay is not None, "events are assumed only in an overlay"
-        state, version = self.state_of(stream), self.version_of(stream)
+        version = self.version_of(stream)
         here = (self.config_position, self.changed_at, self.config.active_since)
-        undo = self._change(stream, event, at)
-        self._overlay.assumed.append(_Assumed(stream, state, version, *here, *undo))
+        state, undo = self._change(stream, event, at)
+        self._overlay.assumed.append(_Assumed(stream, state, version, *here, undo))
         self.versions[stream] = version + 1
 
     @property
@@ -233,7 +241,7 @@ class ClusterState:
     @property
     def log_history(self) -> LogHistory | None:
         """What happened to the log itself; None where nothing is recorded."""
-        found = self._log_history.get(kind_and_key(LOG_STREAM)[1])
+        found = self._log_history.get(LOG_KEY) if self._log_history else None
         return found if isinstance(found, LogHistory) else None
 
     def version_of(self, stream: str) -> int:
@@ -304,77 +312,72 @@ class ClusterState:
         loaded.recent_starts = RecentStarts(snapshot.recent_starts)
         return loaded
 
-    def _change(self, stream: str, event: DomainEvent, at: Instant) -> tuple[FoldUndo, EndUndo]:
+    def _change(self, stream: str, event: DomainEvent, at: Instant) -> tuple[Any, FoldUndo]:
+        """Fold an event; return the state before it and what undoes the folds beside it."""
         self.position += 1
         self.changed_at = max(at, self.changed_at)
         kind, key = kind_and_key(stream)
-        if isinstance(event, EventIgnored) and kind != "workload":
-            return ({}, None), None
+        is_workload = kind == "workload"
+        if not is_workload and isinstance(event, EventIgnored):
+            return ABSENT, NOTHING_TO_UNDO
         if kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent):
             self.config_position = self.position
             self._index.forget_layout()
-        states = self._states(kind)
+        states = self.workloads if is_workload else self._states(kind)
         found = states.get(key)
+        before = ABSENT if found is None else found
         was_active = queue_activities(self.config, kind, key) if kind in ACTIVITY_KINDS else {}
         try:
-            after = evolve_state(kind, ABSENT if found is None else found, event, at)
+            after = evolve_state(kind, before, event, at)
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
             self.quarantined[stream] = error_message(error)
-            return ({}, None), None
-        if self.quarantined.pop(stream, None) is not None:
+            if is_workload:
+                self._deleted.append(key)
+            return before, NOTHING_TO_UNDO
+        if self.quarantined and self.quarantined.pop(stream, None) is not None:
             self._index.forget_partitions()
             self.reads.forget_index()
-        if isinstance(after, Absent):
-            states.pop(key, None)
-            after = None
-        else:
-            states[key] = after
-        undo_end = self._note(kind, key, found, after, event)
+        undo_end = self._replace(kind, key, after, event)
+        if is_workload:
+            new, history = states.get(key), self.usage_history
+            used = {} if history.rules is None else history.replace(found, new, at)
+            return before, (used, self.recent_starts.replace(found, new), undo_end)
         if kind in ACTIVITY_KINDS:
             self.config.active_since = active_since_after(self.config, kind, key, was_active, at)
-        self._index.replace(kind, key, found, after, is_assumed=self._overlay is not None)
-        return self._account(kind, found, after, at), undo_end
-
-    def _account(self, kind: str, before: Any, after: Any, at: Instant) -> FoldUndo:  # noqa: ANN401 - by kind
-        """Fold what has a fold of its own beside the states; the index follows them."""
-        history = self.usage_history
         if kind == "configuration":
             rules = self.config.configuration.admission_fair_sharing
-            return history.configure(rules, self.workloads.values(), at), None
-        if kind != "workload":
-            return {}, None
-        self.reads.replace(before, after)
-        used = {} if history.rules is None else history.replace(before, after, at)
-        return used, self.recent_starts.replace(before, after)
+            used = self.usage_history.configure(rules, self.workloads.values(), at)
+            return before, (used, None, None)
+        return before, NOTHING_TO_UNDO
 
-    def _replace(self, kind: str, key: str, after: Any) -> None:  # noqa: ANN401 - same
+    def _replace(self, kind: str, key: str, after: Any, event: object = None) -> EndUndo:  # noqa: ANN401 - by kind
+        """Put the state of an object in the place of the one before; count, note and index it."""
         states = self._states(kind)
-        before = states.get(key)
-        if isinstance(after, Absent):
-            states.pop(key, None)
+        before, found = states.get(key), None if isinstance(after, Absent) else after
+        if found is not None:
+            states[key] = found
         else:
-            states[key] = after
-        found = states.get(key)
-        self._note(kind, key, before, found)
-        self._index.replace(kind, key, before, found, is_assumed=False)
+            states.pop(key, None)
+        self._objects.replace(kind, key, before, found)
         if kind == "workload":
+            if found is None:
+                self._deleted.append(key)
+            undo = self.ended.note(key, before, found, event)
+            self._index.replace_workload(key, before, found)
             self.reads.replace(before, found)
-
-    def _note(self, kind: str, key: str, old: Any, new: Any, event: object = None) -> EndUndo:  # noqa: ANN401 - same
-        """Note which objects there are, and which workloads have ended or are named by rounds."""
-        self._objects.replace(kind, key, old, new)
+            return undo
         if kind == "round":
-            self.ended.note_named(named_while_open(old), named_while_open(new))
-        return self.ended.note(key, old, new, event) if kind == "workload" else None
+            self.ended.note_named(named_while_open(before), named_while_open(found))
+        self._index.replace(kind, key, before, found, is_assumed=self._overlay is not None)
+        return None
 
     def _undo(self, journal: Sequence[_Assumed]) -> None:
         self._index.forget_layout()
         for assumed in reversed(journal):
             self._replace(*kind_and_key(assumed.stream), assumed.state)
             self.usage_history.restore(assumed.undo[0])
-            self.recent_starts.restore(assumed.undo[1])
-            if assumed.undo_end is not None:
-                assumed.undo_end()
+            for undo in filter(None, assumed.undo[1:]):
+                undo()
             self.config_position, self.changed_at = assumed.config_position, assumed.changed_at
             self.config.active_since = assumed.active_since
             self.position -= 1
@@ -393,8 +396,3 @@ class ClusterState:
             return self.recent_starts.predictions
         own: dict[str, Any] | None = self._own.get(kind)
         return self.config.of_kind(kind) if own is None else own
-
-    def _forget_old_rounds(self, stream: str) -> None:
-        if stream.startswith("round/"):
-            for round_id in oldest_ended_rounds(self.rounds):
-                self._replace("round", round_id, Absent())

@@ -5,6 +5,7 @@ admitted, as a backtest found under a change of configuration. The starts after 
 whether they waited longer than its limit; when it is due, a cycle records the counts.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
@@ -181,11 +182,6 @@ class RecentStarts:
             return self._count_start(new)
         return None
 
-    def restore(self, undo: StartUndo) -> None:
-        """Undo the change that returned this."""
-        if undo is not None:
-            undo()
-
     def up_to(self, cluster_queue: str, priority: int) -> list[RecentStart]:
         """The starts of no higher priority in a ClusterQueue, the latest created last."""
         found = (
@@ -252,11 +248,12 @@ class RecentStarts:
         place = (new.admission.cluster_queue, new.spec.priority)
         before = self.starts.get(place, ())
         own = RecentStart(new.created_at, new.key, reserved.last_transition_at)
-        if not before or own_age(before[-1]) < own_age(own):
-            latest = (*before, own)
-        else:
-            others = (each for each in before if own_age(each) != own_age(own))
-            latest = tuple(sorted((*others, own), key=own_age))
+        age = own_age(own)
+        rank = len(before)
+        if before and own_age(before[-1]) >= age:
+            rank = bisect_left(before, age, key=own_age)
+        is_known = rank < len(before) and own_age(before[rank]) == age
+        latest = (*before[:rank], own, *before[rank + is_known :])
         self.starts[place] = latest[-MAX_RECENT_STARTS:]
         counted = self._count_start(new) if self.predictions and is_admitted(new) else None
 

@@ -79,10 +79,16 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def shared_admission(admission: Admission | None) -> Admission | None:
     """An equal admission that states share; one with hosts is the workload's own."""
-    if admission is None or hosts_of(admission) or awaits_topology(admission):
+    if admission is None or any(map(_is_own, admission.pod_set_assignments)):
         return admission
     shared: Admission = shared_part(admission)
     return shared
+
+
+def _is_own(given: PodSetAssignment) -> bool:
+    """Whether it has hosts or is to get some, which other workloads do not share."""
+    has_hosts = given.topology_assignment is not None and given.topology_assignment.domains
+    return bool(has_hosts) or given.delayed_topology_request == "Pending"
 
 
 def pod_count(assignment: TopologyAssignment) -> int:
@@ -221,6 +227,8 @@ def needed_admission(
     Pods that a scale-down removed are not needed either. A topology assignment stays until all pods
     of its pod set have ended: which of them have ended is not known (Kueue #15219).
     """
+    if not reclaimable and _are_all_needed(admission.pod_set_assignments, pod_sets):
+        return admission
     sets = {pod_set.name: pod_set for pod_set in pod_sets}
     counts = {name: _needed_count(pod_set, reclaimable) for name, pod_set in sets.items()}
     if all(counts.get(a.name, a.count) >= a.count for a in admission.pod_set_assignments):
@@ -234,6 +242,16 @@ def needed_admission(
         for needed in (with_pod_count(assigned, min(count, assigned.count)),)
     )
     return replace(admission, pod_set_assignments=given)
+
+
+def _are_all_needed(given: tuple[PodSetAssignment, ...], pod_sets: tuple[PodSet, ...]) -> bool:
+    """Whether no pod set was scaled down, where none has reclaimable pods; true for most."""
+    if len(given) != len(pod_sets):
+        return False
+    for assigned, pod_set in zip(given, pod_sets, strict=True):
+        if assigned.name != pod_set.name or assigned.count > pod_set.count:
+            return False
+    return True
 
 
 def has_ended(pod_set: PodSet | None, given: PodSetAssignment, reclaimable: Reclaimable) -> bool:

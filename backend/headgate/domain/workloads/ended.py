@@ -6,6 +6,7 @@ is read from its row or its stream (ADR 0058).
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -57,6 +58,10 @@ class EndChange(NamedTuple):
 def has_ended(workload: Workload) -> bool:
     """Whether a workload has ended, so that no decision follows for it but its deletion."""
     return workload.finished_at is not None and workload.terminating_at is None
+
+
+def _neither_finished(before: Workload, after: Workload) -> bool:
+    return before.finished_at is None and after.finished_at is None
 
 
 def deletion_of(workload: Workload) -> WorkloadDeleted:
@@ -145,6 +150,8 @@ class EndedWorkloads:
         What is returned undoes the deletion of one that has left the fold; all else is undone by
         the opposite change.
         """
+        if after is not None and before is not None and _neither_finished(before, after):
+            return None
         had_ended = before is not None and has_ended(before)
         if after is not None and has_ended(after):
             self._note_end(key, after, is_new=not had_ended)
@@ -191,8 +198,10 @@ class EndedWorkloads:
                     return EndChange(place, phase, -1)
         return None
 
-    def note_named(self, before: Iterable[str], after: Iterable[str]) -> None:
+    def note_named(self, before: tuple[str, ...], after: tuple[str, ...]) -> None:
         """Note which workloads a round names while it is open."""
+        if before == after:
+            return
         self.is_due = True
         for keys, number in ((before, -1), (after, 1)):
             for key in keys:
@@ -207,12 +216,12 @@ class EndedWorkloads:
         limit = self.max_whole if max_whole is None else max_whole
         self.is_due = False
         self._forget_failures()
-        for key in tuple(self.whole):
-            if len(self.whole) <= limit:
-                return
-            if key not in self.named:
-                del self.whole[key]
-                yield key
+        if (excess := len(self.whole) - limit) <= 0:
+            return
+        unnamed = (key for key in self.whole if key not in self.named)
+        for key in tuple(islice(unnamed, excess)):
+            del self.whole[key]
+            yield key
 
     def number_of(self, namespaces: Iterable[str] | None = None) -> int:
         """The ended workloads that are not deleted, of all or some namespaces."""

@@ -15,7 +15,7 @@ from headgate.domain.workloads.pod_events import RetryEvent, WorkloadSessionOpen
 from headgate.domain.workloads.pods.attempt_pods import changed_layout, pod_nodes
 from headgate.domain.workloads.pods.completions import advanced, first_layout, progress_kept
 from headgate.domain.workloads.priority import with_full_boost
-from headgate.domain.workloads.specs import shared_spec, shared_texts
+from headgate.domain.workloads.specs import NO_ENTRIES, shared_spec, shared_texts, shared_value
 from headgate.domain.workloads.state import (
     ConditionChange,
     Hold,
@@ -25,7 +25,6 @@ from headgate.domain.workloads.state import (
     rank_of_order,
     reset_condition,
     with_conditions,
-    with_shared_parts,
 )
 from headgate.domain.workloads.transitions.admission_checks import (
     apply_check_reported,
@@ -71,10 +70,13 @@ def evolve(state: WorkloadState, event: e.WorkloadEvent, at: Instant) -> Workloa
     if isinstance(state, Absent):
         return state
     after = _evolve_existing(state, event, at)
-    if isinstance(after, Workload) and after.spec is not state.spec:
+    if isinstance(after, Absent):
+        return after
+    if after.spec is not state.spec:
         after = replace(after, spec=shared_spec(after.spec))
-    if isinstance(after, Workload) and after.admission is not state.admission:
-        after = replace(after, admission=shared_admission(after.admission))
+    if after.admission is not None and after.admission is not state.admission:
+        shared = shared_admission(after.admission)
+        after = after if shared is after.admission else replace(after, admission=shared)
     return after
 
 
@@ -102,17 +104,22 @@ def _after_requeue_or_hold(workload: Workload, event: StandingEvent, at: Instant
 
 
 def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
-    submitted = Workload(
+    """Shares with other states what equals theirs, as `with_shared_parts` does."""
+    return Workload(
         uid=event.uid,
-        namespace=event.namespace,
+        namespace=shared_value(event.namespace),
         name=event.name,
-        labels=event.labels,
-        annotations=event.annotations,
+        labels=shared_texts(event.labels),
+        annotations=shared_texts(event.annotations),
         created_at=at,
-        spec=event.spec,
-        owner=event.owner,
+        spec=shared_spec(event.spec),
+        owner=shared_value(event.owner),
+        check_states=NO_ENTRIES,
+        reclaimable=NO_ENTRIES,
+        progress=NO_ENTRIES,
+        unhealthy_nodes=NO_ENTRIES,
+        gates_changed_at=NO_ENTRIES,
     )
-    return with_shared_parts(submitted)
 
 
 def _imported(workload: Workload, event: e.WorkloadImported) -> Workload:

@@ -93,8 +93,6 @@ def next_transition(
     """The first transition in order of precedence that is due at `at`, or else the earliest one."""
     earliest: Transition | None = None
     for due_at, events in _transitions(config, workload):
-        if due_at is None:
-            continue
         if due_at <= at:
             return Transition(due_at, events)
         if earliest is None or due_at < earliest.due_at:
@@ -116,21 +114,25 @@ def due_events(config: ObjectSet, workload: Workload, at: Instant, eviction_id: 
 
 def _transitions(
     config: ObjectSet, workload: Workload
-) -> Iterator[tuple[Instant | None, TransitionEvents]]:
-    """All transitions of a workload in order of precedence; None for those that are never due."""
-    yield from _requested_end(workload)
+) -> Iterator[tuple[Instant, TransitionEvents]]:
+    """All transitions of a workload that are ever due, in order of precedence."""
+    if workload.terminating_at is not None or workload.cancelling_at is not None:
+        yield from _requested_end(workload)
     if workload.finished_at is not None:
         return
-    yield deactivation_deadline(config, workload), partial(_record, WorkloadDeleted())
+    is_reserved = has_quota_reservation(workload)
+    if (due := deactivation_deadline(config, workload)) is not None:
+        yield due, partial(_record, WorkloadDeleted())
     edited = class_value_change(workload, config.workload_priority_classes)
     if edited is not None:
         yield IMMEDIATELY, partial(_record, edited)
-    yield eviction_deadline(workload), partial(_soft_eviction_expired, workload)
-    if has_quota_reservation(workload) and workload.eviction is None:
+    if (due := eviction_deadline(workload)) is not None:
+        yield due, partial(_soft_eviction_expired, workload)
+    if is_reserved and workload.eviction is None:
         yield from _while_reserved(config, workload)
-    if workload.hold is not None:
-        yield workload.hold.expires_at, partial(_hold_expired, workload)
-    if not has_quota_reservation(workload):
+    if workload.hold is not None and (due := workload.hold.expires_at) is not None:
+        yield due, partial(_hold_expired, workload)
+    if not is_reserved:
         yield from _while_pending(config, workload)
 
 
@@ -152,14 +154,13 @@ def _requested_end(workload: Workload) -> Iterator[tuple[Instant, TransitionEven
 
 def _while_reserved(
     config: ObjectSet, workload: Workload
-) -> Iterator[tuple[Instant | None, TransitionEvents]]:
+) -> Iterator[tuple[Instant, TransitionEvents]]:
     """Transitions of a workload that has a quota reservation and is not being evicted."""
     if not workload.spec.active:
         yield IMMEDIATELY, partial(_evict, workload, "Deactivated", DEACTIVATED)
     outcome = checks_outcome(config, workload)
-    checked = partial(checks_events, config, workload)
     if outcome in {"Rejected", "Retry"}:
-        yield IMMEDIATELY, checked
+        yield IMMEDIATELY, partial(checks_events, config, workload)
     stop = stop_reason(config, workload)
     if stop is not None:
         yield IMMEDIATELY, partial(_evict, workload, stop, STOP_MESSAGES[stop])
@@ -167,29 +168,35 @@ def _while_reserved(
     if missing is not None:
         yield IMMEDIATELY, partial(_record, ReservationDropped(reason=missing))
     if outcome and not awaits_unblocked_admission(config, workload):
-        yield IMMEDIATELY, checked
-    yield execution_deadline(workload), partial(_execution_time_exceeded, workload)
-    yield pod_backoff_end(workload), partial(_pod_backoff_over, workload)
+        yield IMMEDIATELY, partial(checks_events, config, workload)
+    if (due := execution_deadline(workload)) is not None:
+        yield due, partial(_execution_time_exceeded, workload)
+    if (due := pod_backoff_end(workload)) is not None:
+        yield due, partial(_pod_backoff_over, workload)
     if waits_for_pods_ready(config, workload) is not None:
-        yield retry_deadline(config, workload), partial(_retry_limit_exceeded, config, workload)
-        yield pods_ready_deadline(config, workload), partial(_pods_ready_timeout, config, workload)
-        yield requeue_count_reset_at(config, workload), partial(_record, RequeueCountReset())
+        if (due := retry_deadline(config, workload)) is not None:
+            yield due, partial(_retry_limit_exceeded, config, workload)
+        if (due := pods_ready_deadline(config, workload)) is not None:
+            yield due, partial(_pods_ready_timeout, config, workload)
+        if (due := requeue_count_reset_at(config, workload)) is not None:
+            yield due, partial(_record, RequeueCountReset())
 
 
 def _while_pending(
     config: ObjectSet, workload: Workload
-) -> Iterator[tuple[Instant | None, TransitionEvents]]:
+) -> Iterator[tuple[Instant, TransitionEvents]]:
     """Transitions of a workload without a quota reservation: deactivation or requeueing."""
     if workload.spec.active:
         if has_no_execution_time_left(workload):
             yield IMMEDIATELY, partial(_execution_time_exceeded, workload)
-        yield retry_deadline(config, workload), partial(_retry_limit_exceeded, config, workload)
+        if (due := retry_deadline(config, workload)) is not None:
+            yield due, partial(_retry_limit_exceeded, config, workload)
         why = invalid_topology_request(config, workload)
         if why is not None:
             deactivated = WorkloadDeactivated(cause="TopologyRequestInvalid", message=why)
             yield IMMEDIATELY, partial(_record, deactivated)
-    backoff_finished = WorkloadRequeued(reason="BackoffFinished")
-    yield workload.requeue.requeue_at, partial(_record, backoff_finished)
+    if (due := workload.requeue.requeue_at) is not None:
+        yield due, partial(_record, WorkloadRequeued(reason="BackoffFinished"))
     if is_requeue_due(config, workload):
         yield IMMEDIATELY, partial(_record, WorkloadRequeued(reason=_requeue_reason(workload)))
 
@@ -204,7 +211,8 @@ def eviction_deadline(workload: Workload) -> Instant | None:
 
 def pod_backoff_end(workload: Workload) -> Instant | None:
     """The instant at which the first backoff of failed pods is over."""
-    return min((each.until for each in workload.retry.delayed), default=None)
+    delayed = workload.retry.delayed
+    return min(each.until for each in delayed) if delayed else None
 
 
 def execution_deadline(workload: Workload) -> Instant | None:
@@ -224,13 +232,10 @@ def execution_deadline(workload: Workload) -> Instant | None:
 def deactivation_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
     """The instant at which a deactivated workload is deleted by retention (§5.9)."""
     found = workload.deactivation
+    if found is None or found.cause == "Requested" or has_quota_reservation(workload):
+        return None
     after = config.configuration.retention.after_deactivated_seconds
-    if (
-        after is None
-        or found is None
-        or found.cause == "Requested"
-        or has_quota_reservation(workload)
-    ):
+    if after is None:
         return None
     return seconds_after(found.deactivated_at, after)
 

@@ -176,13 +176,14 @@ class Charges:
     def _note_changed(self, old: Workload | None, new: Workload | None) -> None:
         """Note what the index of admitted workloads must take in, which only preemption reads."""
         kept = new if new is not None and has_quota_reservation(new) else None
-        for workload in (old, new):
-            if workload is None or workload.admission is None:
-                continue
-            if kept is None and workload.key not in self._admitted:
-                self._changed.pop(workload.key, None)
-            else:
-                self._changed[workload.key] = kept
+        found = old if new is None or new.admission is None else new
+        if found is None or found.admission is None:
+            return
+        key = found.key
+        if kept is None and key not in self._admitted:
+            self._changed.pop(key, None)
+        else:
+            self._changed[key] = kept
 
     def charge_of(self, workload: Workload, admission: Admission) -> Charge:
         """Return what an admission of this workload takes.
@@ -336,10 +337,11 @@ class Charges:
     ) -> None:
         self.known_holders.clear()
         if old is not None and old.admission is not None:
-            self.holding.get(old.admission.cluster_queue, {}).pop(old.key, None)
-            self.divisible.pop(old.key, None)
-            self._unit_charges.pop(old.key, None)
-            self.shrunk.pop(old.key, None)
+            key = old.key
+            self.holding.get(old.admission.cluster_queue, {}).pop(key, None)
+            self.divisible.pop(key, None)
+            self._unit_charges.pop(key, None)
+            self.shrunk.pop(key, None)
         if new is not None and held is not None:
             self.holding.setdefault(held.cluster_queue, {})[new.key] = held
             if (divisible := divisible_workload(new)) is not None:

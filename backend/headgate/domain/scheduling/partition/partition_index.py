@@ -106,7 +106,8 @@ class PartitionIndex:
 
     def replace_workload(self, old: Workload | None, new: Workload | None) -> None:
         """Index a workload that was added, changed or deleted."""
-        self.budgets.replace(old, new)
+        if self.config.disruption_budgets:
+            self.budgets.replace(old, new)
         queues = self._queues_of(old, new)
         before = None if old is None else self.of_cluster_queue.get(queues[0], INSTALLATION)
         after = None if new is None else self.of_cluster_queue.get(queues[1], INSTALLATION)
@@ -207,7 +208,7 @@ def _stays(old: Workload, new: Workload) -> bool:
 
 def _counted(workload: Workload | None, cluster_queue: str) -> Counted | None:
     """The phase and counter of a workload; those that have ended are counted by their numbers."""
-    if workload is None or has_ended(workload):
+    if workload is None or (workload.finished_at is not None and has_ended(workload)):
         return None
     where = (workload.namespace, workload.spec.queue_name, cluster_queue)
     return phase_of(workload), where
@@ -253,10 +254,15 @@ class ClusterIndex:
 
     def partitions(self) -> PartitionIndex:
         """Index the pending updates and return all partitions; every reader comes through here."""
-        for key in tuple(self._pending):
-            self.settle(key)
-        for _ in self.build() if self._partitions is None else ():
-            pass
+        if self._pending:
+            pending, self._pending = self._pending, {}
+            for key, before in pending.items():
+                after = self._workloads.get(key)
+                if before is not after:
+                    self._update("workload", key, before, after)
+        if self._partitions is None:
+            for _ in self.build():
+                pass
         assert self._partitions is not None
         return self._partitions
 
@@ -298,11 +304,14 @@ class ClusterIndex:
 
     def replace(self, kind: str, key: str, before: Any, after: Any, *, is_assumed: bool) -> None:  # noqa: ANN401 - the state of any kind
         """Index a changed object: workloads when the index is read, everything else at once."""
+        if kind == "workload":
+            self.replace_workload(key, before, after)
+            return
         if before is after or kind == "prediction":
             return
         if kind == "executor" and is_status_change(before, after):
             return
-        if self._configured is not None and kind not in {"workload", "round"}:
+        if self._configured is not None and kind != "round":
             try:
                 is_followed = self._node_reported(self._configured, kind, key, before)
             except Exception:  # noqa: BLE001 - as in `_update`: it is built again when read next
@@ -310,21 +319,20 @@ class ClusterIndex:
             self._configured = self._configured if is_followed else None
         if self._partitions is None:
             return
-        if kind == "workload":
-            self._postpone(key, before, after)
-            return
         if kind == "node" or is_assumed:
             self.partitions()
         self._update(kind, key, before, after)
 
-    def _postpone(self, key: str, before: Workload | None, after: Workload | None) -> None:
-        """Keep what the workload was when it was indexed last.
+    def replace_workload(self, key: str, before: Workload | None, after: Workload | None) -> None:
+        """Note a changed workload, and what it was when it was indexed last.
 
         What partitions keep of a workload follows from its state, but what they know to be
         inadmissible does not, as each change of a pending workload may requeue it. So the changes
         of a pending workload are indexed one by one, up to its reservation of quota and to events
         that then change nothing of its charges.
         """
+        if before is after or self._partitions is None:
+            return
         first = self._pending.setdefault(key, before)
         is_pending = first is not None and first is not before and not has_quota_reservation(first)
         if is_pending and not (

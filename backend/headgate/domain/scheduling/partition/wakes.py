@@ -135,14 +135,12 @@ def wakes_of(
     woken = {_of_workload(cluster_state, key, event): None}
     if isinstance(event, WorkloadSpecChanged):
         woken.update(_moved_to(cluster_state, key, event))
-    spends = False
-    if cluster_state.layout.of_budgeted_namespace and isinstance(
-        event, (*ALLOWANCE_EVENTS, *SPENDING_EVENTS)
-    ):
+    spends, layout = False, cluster_state.layout
+    if layout.of_budgeted_namespace and isinstance(event, (*ALLOWANCE_EVENTS, *SPENDING_EVENTS)):
         shared = _sharing_budgets(cluster_state, key)
         woken.update(shared)
         spends = bool(shared) and isinstance(event, SPENDING_EVENTS)
-    if cluster_state.layout.has_terminating and isinstance(event, RELEASE_EVENTS):
+    if layout.has_terminating and isinstance(event, RELEASE_EVENTS):
         woken[INSTALLATION] = None
     if isinstance(event, WorkloadFinished) and _is_retained_for_a_time(cluster_state, key):
         woken[INSTALLATION] = None
