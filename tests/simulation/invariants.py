@@ -138,9 +138,10 @@ class Invariants:
         admission = taker.admission or taker.nomination
         assert admission is not None, "the workload has what it took"
         queue = admission.cluster_queue
+        partition = cluster_state.partition(cluster_state.layout.of_cluster_queue[queue])
         mine, theirs = (
-            nomination_rank(cluster_state.config, taker, queue),
-            nomination_rank(cluster_state.config, preemptor, kept.cluster_queue),
+            nomination_rank(partition, taker, queue),
+            nomination_rank(partition, preemptor, kept.cluster_queue),
         )
         if reclaims_nominal_quota(kept):
             assert queue == kept.cluster_queue, "I17: what is owned yields to its own queue alone"

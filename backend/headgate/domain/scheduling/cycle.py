@@ -142,12 +142,10 @@ def _process_entries(cycle: CycleContext, evaluations: list[Evaluation]) -> None
 
     An entry that stays pending is marked inadmissible, unless a later change requeued it already.
     """
-    partition, inadmissible_requeue_cycle = (
-        cycle.partition,
-        cycle.partition.inadmissible_requeue_cycle,
-    )
+    partition = cycle.partition
+    inadmissible_requeue_cycle = partition.inadmissible_requeue_cycle
     try:
-        for evaluation in order_entries(cycle.partition, evaluations):
+        for evaluation in order_entries(partition, evaluations):
             as_seen = _process_entry(cycle, evaluation)
             if (
                 as_seen

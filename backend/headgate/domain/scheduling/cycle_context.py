@@ -64,7 +64,7 @@ class CycleContext:
     @property
     def partition(self) -> Partition:
         """The partition after the decisions so far."""
-        return self.partitions.partitions[self.key]
+        return self.cluster_state.partition(self.key)
 
     def new_id(self) -> str:
         """An id that is unique among all cycles."""

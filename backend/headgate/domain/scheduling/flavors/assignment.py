@@ -169,8 +169,10 @@ def _own_flavors(
     options: FlavorOptions, shared: Mapping[str, str], need: Requests
 ) -> dict[str, str]:
     """The flavors of a group for what one pod set requests, and the one with its hosts."""
+    if shared.keys() <= need.keys():
+        return dict(shared)
     own = {resource: flavor for resource, flavor in shared.items() if resource in need}
-    if len(own) == len(shared) or flavor_with_hosts(options, own):
+    if flavor_with_hosts(options, own):
         return own
     with_hosts = flavor_with_hosts(options, shared)
     return {

@@ -72,9 +72,10 @@ def assign_topology(
         for each, _ in on_hosts
         if has_provisioning_check(config, demand.cluster_queue, each.flavors.values())
     )
-    around = neighbors_of(
-        partition, demand.workload.key, (each.pod_set for each, _ in on_hosts), views
-    )
+    around = None
+    if on_hosts:
+        own = [each.pod_set for each, _ in on_hosts]
+        around = neighbors_of(partition, demand.workload.key, own, views)
     placements = []
     for each, flavor in on_hosts:
         name = each.pod_set.name

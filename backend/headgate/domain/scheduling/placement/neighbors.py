@@ -98,9 +98,13 @@ class PlacedIndex:
 
     def matter(self, pod_sets: Iterable[PodSet], views: Iterable[int]) -> bool:
         """Whether pods of these pod sets, or pods in the views, require anything of each other."""
-        return any(self.repelling[view] for view in views) or any(
-            pod_set.scheduling.pod_constraints is not None for pod_set in pod_sets
-        )
+        for view in views:
+            if self.repelling[view]:
+                return True
+        for pod_set in pod_sets:  # noqa: SIM110 - a generator costs more than what it compares
+            if pod_set.scheduling.pod_constraints is not None:
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class QueueCheckFailure:
 
 def local_queue_of(config: ObjectSet, workload: Workload) -> Configured[LocalQueueSpec] | None:
     """Returns the LocalQueue that a workload was submitted to; None if it is absent."""
-    return config.local_queues.get(workload.local_queue_key)
+    return config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
 
 
 def cluster_queue_of(config: ObjectSet, workload: Workload) -> str:

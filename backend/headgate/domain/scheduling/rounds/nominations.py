@@ -12,7 +12,6 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.state import Round, oldest_first, reclaims_nominal_quota
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.ordering.entry_order import queued_at
@@ -20,7 +19,6 @@ from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.eviction_graph import Epoch
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.queueing.queue_checks import effective_spec
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload, WorkloadsByKey
@@ -57,10 +55,9 @@ def without_nominated_capacity(
     return found
 
 
-def nomination_rank(config: ObjectSet, workload: Workload, cluster_queue: str) -> NominationRank:
+def nomination_rank(partition: Partition, workload: Workload, cluster_queue: str) -> NominationRank:
     """The rank of a workload; the one queued earlier is stronger, and uids break ties."""
-    is_known = cluster_queue in config.cluster_queues
-    spec = effective_spec(config, cluster_queue) if is_known else None
+    spec = partition.specs.get(cluster_queue)
     queued = queued_at(workload, spec) if spec else workload.created_at
     return (-workload.spec.priority, queued, workload.uid)
 
@@ -73,14 +70,13 @@ def _yields_to_higher_priority(
     found: Evaluation,
 ) -> bool:
     """Whether a round yields to a workload of a stronger rank without a cycle of preemptions."""
-    config = partition.config
     preemptor = workloads.get(kept.preemptor)
     if preemptor is None:
         return False
     if reclaims_nominal_quota(kept) and kept.cluster_queue != found.cluster_queue:
         return False
-    own_rank = nomination_rank(config, workload, found.cluster_queue)
-    if not own_rank < nomination_rank(config, preemptor, kept.cluster_queue):
+    own_rank = nomination_rank(partition, workload, found.cluster_queue)
+    if not own_rank < nomination_rank(partition, preemptor, kept.cluster_queue):
         return False
     epoch = Epoch(workloads, partition.epoch_of(kept.cluster_queue))
     return not partition.eviction_graph.has_path(epoch, kept.preemptor, workload.key)
