@@ -9,13 +9,13 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads import events as e
+from headgate.domain.workloads import specs
 from headgate.domain.workloads.admission import hosts_of, shared_admission
 from headgate.domain.workloads.events import WorkloadPodsReported
 from headgate.domain.workloads.pod_events import RetryEvent, WorkloadSessionOpened
 from headgate.domain.workloads.pods.attempt_pods import changed_layout, pod_nodes
 from headgate.domain.workloads.pods.completions import advanced, first_layout, progress_kept
 from headgate.domain.workloads.priority import with_full_boost
-from headgate.domain.workloads.specs import NO_ENTRIES, shared_spec, shared_texts, shared_value
 from headgate.domain.workloads.state import (
     ConditionChange,
     Hold,
@@ -73,11 +73,10 @@ def evolve(state: WorkloadState, event: e.WorkloadEvent, at: Instant) -> Workloa
     if isinstance(after, Absent):
         return after
     if after.spec is not state.spec:
-        after = replace(after, spec=shared_spec(after.spec))
-    if after.admission is not None and after.admission is not state.admission:
-        shared = shared_admission(after.admission)
-        after = after if shared is after.admission else replace(after, admission=shared)
-    return after
+        after = replace(after, spec=specs.shared_spec(after.spec))
+    is_kept = after.admission is state.admission
+    shared = after.admission if is_kept else shared_admission(after.admission)
+    return after if shared is after.admission else replace(after, admission=shared)
 
 
 def _after_requeue_or_hold(workload: Workload, event: StandingEvent, at: Instant) -> Workload:
@@ -104,21 +103,16 @@ def _after_requeue_or_hold(workload: Workload, event: StandingEvent, at: Instant
 
 
 def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
-    """Shares with other states what equals theirs, as `with_shared_parts` does."""
     return Workload(
         uid=event.uid,
-        namespace=shared_value(event.namespace),
+        namespace=specs.shared_value(event.namespace),
         name=event.name,
-        labels=shared_texts(event.labels),
-        annotations=shared_texts(event.annotations),
+        labels=specs.shared_texts(event.labels),
+        annotations=specs.shared_texts(event.annotations),
         created_at=at,
-        spec=shared_spec(event.spec),
-        owner=shared_value(event.owner),
-        check_states=NO_ENTRIES,
-        reclaimable=NO_ENTRIES,
-        progress=NO_ENTRIES,
-        unhealthy_nodes=NO_ENTRIES,
-        gates_changed_at=NO_ENTRIES,
+        spec=specs.shared_spec(event.spec),
+        owner=specs.shared_value(event.owner),
+        **specs.NO_ENTRIES_YET,
     )
 
 
@@ -200,8 +194,8 @@ def _spec_changed(workload: Workload, event: e.WorkloadSpecChanged) -> Workload:
     changed = event.spec != workload.spec
     return replace(
         workload,
-        labels=shared_texts(event.labels),
-        annotations=shared_texts(event.annotations),
+        labels=specs.shared_texts(event.labels),
+        annotations=specs.shared_texts(event.annotations),
         spec=event.spec,
         generation=workload.generation + (1 if changed else 0),
         explanation=None if changed else workload.explanation,
@@ -225,8 +219,7 @@ def _explained(workload: Workload, event: e.WorkloadExplained, at: Instant) -> W
 def _nomination_withdrawn(workload: Workload, event: e.NominationWithdrawn) -> Workload:
     if workload.round_id != event.round_id:
         return workload
-    spec = with_full_boost(workload.spec)
-    return replace(workload, spec=spec, nomination=None, round_id=None)
+    return replace(workload, spec=with_full_boost(workload.spec), nomination=None, round_id=None)
 
 
 def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Instant) -> Workload:

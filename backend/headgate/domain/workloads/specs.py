@@ -289,6 +289,11 @@ MAX_SHARED_PARTS = 16_384
 NO_ENTRIES: Final[dict[str, Any]] = {}
 """The mapping without entries that all states share; like every state it is never changed."""
 
+NO_ENTRIES_YET: Final[dict[str, Any]] = dict.fromkeys(
+    ("check_states", "reclaimable", "progress", "unhealthy_nodes", "gates_changed_at"), NO_ENTRIES
+)
+"""The mappings of a workload that most never fill, by field."""
+
 
 class _Encoded:
     """A value that equals others with an equal encoding."""

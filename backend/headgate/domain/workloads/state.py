@@ -30,7 +30,7 @@ from headgate.domain.workloads.pods.attempt_pods import (
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
 from headgate.domain.workloads.specs import (
-    NO_ENTRIES,
+    NO_ENTRIES_YET,
     WorkloadSpec,
     shared_spec,
     shared_texts,
@@ -267,7 +267,6 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
 
 def with_shared_parts(workload: Workload) -> Workload:
     """An equal workload that shares with others what equals theirs."""
-    names = ("check_states", "reclaimable", "progress", "unhealthy_nodes", "gates_changed_at")
     return replace(
         workload,
         namespace=shared_value(workload.namespace),
@@ -276,7 +275,7 @@ def with_shared_parts(workload: Workload) -> Workload:
         spec=shared_spec(workload.spec),
         owner=shared_value(workload.owner),
         admission=shared_admission(workload.admission),
-        **{name: NO_ENTRIES for name in names if not getattr(workload, name)},
+        **{name: none for name, none in NO_ENTRIES_YET.items() if not getattr(workload, name)},
     )
 
 

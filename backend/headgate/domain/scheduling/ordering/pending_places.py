@@ -10,11 +10,10 @@ from fractions import Fraction
 from heapq import merge
 from itertools import groupby, islice
 from operator import itemgetter
-from threading import Lock
 from typing import Any, Generic, TypeAlias, TypeVar
-from weakref import WeakValueDictionary
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.scheduling.ordering.entry_order import QueueOrder, WorkloadOrder
 
@@ -23,30 +22,15 @@ ClassParts: TypeAlias = tuple[object, ...]
 
 
 class EquivalenceClass:
-    """The workloads with equal parts: one object, so that finding it hashes and compares none."""
+    """The workloads with equal parts: one object in each queue, found without hashing any part."""
 
-    __slots__ = ("__weakref__", "parts")
+    __slots__ = ("parts",)
 
     def __init__(self, parts: ClassParts) -> None:
         self.parts = parts
 
     def __repr__(self) -> str:
         return f"EquivalenceClass({self.parts!r})"
-
-
-_CLASSES: WeakValueDictionary[ClassParts, EquivalenceClass] = WeakValueDictionary()
-_MAKING_A_CLASS = Lock()
-
-
-def equivalence_class_of(parts: ClassParts) -> EquivalenceClass:
-    """The only class with these parts, for as long as anything refers to it."""
-    found = _CLASSES.get(parts)
-    if found is None:
-        with _MAKING_A_CLASS:
-            found = _CLASSES.get(parts)
-            if found is None:
-                _CLASSES[parts] = found = EquivalenceClass(parts)
-    return found
 
 
 LocalQueueRank: TypeAlias = tuple[bool, Fraction]
@@ -80,6 +64,11 @@ class PendingEntry(msgspec.Struct, frozen=True, gc=False):
     in_heap: bool = True
     requeues_on_usage_increase: bool = False
     queue_name: str = ""
+
+    def is_as(self, known: "PendingEntry") -> bool:
+        """Whether it says the same as an entry of a queue, in which its class may be another."""
+        own, other = self.equivalence_class, known.equivalence_class
+        return own.parts == other.parts and replace(self, equivalence_class=other) == known
 
     @property
     def submitted_to(self) -> str:

@@ -14,9 +14,11 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.scheduling.ordering.entry_order import QueueOrder, priority_of
 from headgate.domain.scheduling.ordering.pending_places import (
+    ClassParts,
     EquivalenceClass,
     PendingEntry,
     PendingPlaces,
@@ -71,12 +73,19 @@ class PendingHeap:
 
     def __init__(self) -> None:
         self.groups: dict[EquivalenceClass, EquivalenceGroup] = {}
+        self._classes: dict[ClassParts, EquivalenceClass] = {}
         self._heads: list[tuple[QueueOrder, int]] = []
         self._numbered: dict[int, EquivalenceGroup] = {}
         self._next_number = 0
 
+    def with_known_class(self, entry: PendingEntry) -> PendingEntry:
+        """Return the entry with the class of the pending workloads with equal parts."""
+        own = entry.equivalence_class
+        known = self._classes.setdefault(own.parts, own)
+        return entry if known is own else replace(entry, equivalence_class=known)
+
     def add(self, key: str, entry: PendingEntry) -> None:
-        """Add a workload."""
+        """Add a workload, with a class that is known here."""
         group = self.groups.get(entry.equivalence_class)
         if group is None:
             group = EquivalenceGroup(entry.equivalence_class, self._next_number)
@@ -97,6 +106,7 @@ class PendingHeap:
         group.explained.pop(key, None)
         if not group.members:
             del self.groups[equivalence_class]
+            del self._classes[equivalence_class.parts]
             del self._numbered[group.number]
         elif was_first:
             self.expose_head(equivalence_class)
@@ -160,6 +170,7 @@ class PendingQueue:
             self.suspended[key] = entry
             return
         heap = self.heaps.setdefault(entry.local_queue, PendingHeap())
+        entry = heap.with_known_class(entry)
         self.in_heap[key] = entry
         failed = self.inadmissible.get(entry.equivalence_class)
         if failed is not None and entry.order < self.in_heap[failed].order:

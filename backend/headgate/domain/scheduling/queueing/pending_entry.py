@@ -7,8 +7,8 @@ from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.ordering.entry_order import queue_order
 from headgate.domain.scheduling.ordering.pending_places import (
     ClassParts,
+    EquivalenceClass,
     PendingEntry,
-    equivalence_class_of,
 )
 from headgate.domain.scheduling.queueing.queue_checks import (
     check_local_queue,
@@ -79,7 +79,7 @@ def pending_entry(
     local_queue = workload.local_queue_key if by_usage else ""
     return PendingEntry(
         queue_order(workload, spec),
-        equivalence_class_of(_class_while_pending(workload, local_queue)),
+        EquivalenceClass(_class_while_pending(workload, local_queue)),
         workload.explanation is not None,
         local_queue,
         is_competitor,
