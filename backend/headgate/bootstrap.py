@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from celery import Celery
 
@@ -16,6 +16,7 @@ from headgate.adapters.celery import (
     make_celery,
 )
 from headgate.adapters.postgres.archive import LogArchive, LogArchiveFiles
+from headgate.adapters.postgres.archived_events import ArchivedEvents
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.executor_stores import (
@@ -26,6 +27,7 @@ from headgate.adapters.postgres.executor_stores import (
     PostgresWebhookSecrets,
 )
 from headgate.adapters.postgres.followers import PostgresFollowers
+from headgate.adapters.postgres.log_archiver import PostgresLogArchiver
 from headgate.adapters.postgres.maintenance import (
     PostgresInspection,
     PostgresMaintenance,
@@ -40,7 +42,7 @@ from headgate.adapters.postgres.stores import (
     PostgresTokens,
 )
 from headgate.adapters.postgres.tail import PastComparison, PostgresTail
-from headgate.adapters.shared_directory import DirectoryLogStore, DirectoryUploadStore
+from headgate.adapters.shared_directory import UPLOADS, DirectoryLogStore, DirectoryUploadStore
 from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.process_start import check_traces, configure_log_lines
 from headgate.adapters.webhooks import HttpWebhookSender, read_networks
@@ -56,6 +58,9 @@ from headgate.application.file_stores import (
 from headgate.application.historical_states import HistoricalReads, HistoricalStates
 from headgate.application.live_state import LiveState
 from headgate.application.maintenance import (
+    ArchiveRule,
+    AutomaticArchive,
+    Maintenance,
     MaintenanceSchedule,
     MaintenanceTask,
     SnapshotComparison,
@@ -73,7 +78,7 @@ from headgate.application.snapshot_store import (
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.workloads.state import Workload
 from headgate.event_log.folds import STATE_VERSIONS
-from headgate.settings import Settings
+from headgate.settings import AnswerLimits, Settings
 
 if TYPE_CHECKING:
     from headgate.adapters.traces import OtlpTraces
@@ -92,34 +97,15 @@ __all__ = [
 ]
 
 OBJECT_STORAGE = "s3://"
+LOG_ARCHIVE = ".log-archive"
+"""The folder of archived events; pod logs and uploads may be beside it."""
 WORKER_PREFIX = "headgate-worker"
 """The prefix of the names of workers' database connections."""
 
-TOKENS_ANSWER_SECONDS = 3.0
-WORKER_FACTOR = 4
 PROBE_ANSWER_SECONDS = 2.0
 """A database that takes longer to answer a probe hangs."""
 
 Report = Callable[[str, Exception], None]
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerLimits:
-    """Seconds that the database may take to answer a statement, by use; None is no limit."""
-
-    reads_seconds: float | None = None
-    writes_seconds: float | None = None
-    tokens_seconds: float | None = None
-
-    @classmethod
-    def of_api(cls, seconds: float) -> Self:
-        """Returns the limits of an API process; reading all tokens takes little."""
-        return cls(seconds, seconds, min(seconds, TOKENS_ANSWER_SECONDS))
-
-    @classmethod
-    def of_worker(cls, seconds: float) -> Self:
-        """Returns the limits of a worker, which writes large snapshots."""
-        return cls(seconds * WORKER_FACTOR, seconds * WORKER_FACTOR, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +137,7 @@ class Platform:
     tail: PostgresTail
     pod_logs: LogStore
     uploads: UploadStore
+    log_archiver: PostgresLogArchiver
     probe: PostgresProbe
     event_log_for_probes: PostgresEventLog
     nudges: CeleryNudges
@@ -171,8 +158,7 @@ class Platform:
 
     def historical_reads(self) -> HistoricalReads:
         """Returns the reads of past states, read at their first use."""
-        states = HistoricalStates(self.event_log, self.state_cache)
-        return HistoricalReads(states, time.monotonic)
+        return HistoricalReads(HistoricalStates(self.event_log, self.state_cache), time.monotonic)
 
     def scheduler(self, report: Report) -> Scheduler:
         """Returns the scheduler of a worker; it calls `report` for quarantined partitions."""
@@ -212,6 +198,15 @@ class Platform:
             report=report,
         )
 
+    def automatic_archive(self) -> AutomaticArchive | None:
+        """Returns what archives partitions of the log; None where the settings name no store."""
+        if not self.log_archiver.has_store:
+            return None
+        rule = ArchiveRule.of(self.settings.log_archive_days, self.settings.log_archive_gibibytes)
+        return AutomaticArchive(
+            self.log_archiver, self.event_log, self.state_cache, rule, time.monotonic
+        )
+
     def archive(self) -> LogArchive:
         """Returns the archive of log partitions."""
         return LogArchive(self.pool)
@@ -245,23 +240,20 @@ class Platform:
 
     def maintenance_schedule(self, tasks: tuple[MaintenanceTask, ...]) -> MaintenanceSchedule:
         """Returns the schedule of maintenance tasks, with those that need ports of a process."""
-        retention = MaintenanceTask(
-            name="remove old pod logs",
-            every_seconds=900.0,
-            run=lambda _: self.remove_old_pod_logs(),
-        )
-        uploads = MaintenanceTask(
-            name="remove old uploads",
-            every_seconds=900.0,
-            run=lambda _: self.remove_old_uploads(),
-        )
+        removals: dict[str, Callable[[Maintenance], int]] = {
+            "remove old pod logs": lambda _: self.remove_old_pod_logs(),
+            "remove old uploads": lambda _: self.remove_old_uploads(),
+        }
+        retention = [
+            MaintenanceTask(name=each, every_seconds=900.0, run=run)
+            for each, run in removals.items()
+        ]
         options = SnapshotOptions(observer=self.name)
         comparison = SnapshotComparison(self.state_cache, self.event_log, time.monotonic, options)
-        snapshots = MaintenanceTask(
-            name="compare snapshots", every_seconds=1.0, run=lambda _: comparison.run()
-        )
-        every = (*tasks, retention, uploads, snapshots)
-        return MaintenanceSchedule(every, self.maintenance, time.monotonic)
+        every = [*tasks, *retention, comparison.task()]
+        if (archive := self.automatic_archive()) is not None:
+            every.append(archive.task())
+        return MaintenanceSchedule(tuple(every), self.maintenance, time.monotonic)
 
     def remove_old_uploads(self) -> int:
         """Deletes the uploads that retention does not keep; returns how many."""
@@ -317,18 +309,20 @@ def open_platform(
     tokens = opened(2, "tokens", limits.tokens_seconds)
     probes = opened(1, "probe", PROBE_ANSWER_SECONDS)
     past_comparison.pools = (pool, writes, tokens, probes)
+    log_archive = open_log_archive(settings)
+    archived = None if log_archive is None else ArchivedEvents(log_archive)
     return Platform(
         name=name,
         settings=settings,
         pool=pool,
         pools=past_comparison.pools,
         past_comparison=past_comparison,
-        event_log=PostgresEventLog(pool),
+        event_log=PostgresEventLog(pool, archived),
         read_models=PostgresReadModels(pool),
-        write_log=PostgresEventLog(writes),
+        write_log=PostgresEventLog(writes, archived),
         write_models=PostgresReadModels(writes),
         partitions=PostgresPartitions(pool),
-        followers=PostgresFollowers(pool),
+        followers=PostgresFollowers(pool, archived=archived),
         state_cache=PostgresStateCache(pool),
         cycles=PostgresCycleStore(pool),
         backtests=PostgresBacktestStore(pool),
@@ -342,6 +336,7 @@ def open_platform(
         saved_views=PostgresSavedViews(writes),
         pod_logs=open_pod_logs(settings),
         uploads=open_uploads(settings),
+        log_archiver=PostgresLogArchiver(pool, log_archive),
         tail=PostgresTail(settings.database_url),
         probe=PostgresProbe(probes),
         event_log_for_probes=PostgresEventLog(probes),
@@ -385,9 +380,21 @@ def celery_application(settings: Settings) -> Celery:
 
 def open_uploads(settings: Settings) -> UploadStore:
     """Returns the store of uploads, beside the pod logs."""
-    if not settings.pod_logs.startswith(OBJECT_STORAGE):
-        return DirectoryUploadStore(Path(settings.pod_logs or settings.directory / "pod-logs"))
+    place = settings.pod_logs or str(settings.directory / "pod-logs")
+    return _file_store(place, settings.pod_logs_endpoint, UPLOADS)
+
+
+def open_log_archive(settings: Settings) -> UploadStore | None:
+    """Returns the store of archived events; None where the settings name none."""
+    if not settings.log_archive:
+        return None
+    return _file_store(settings.log_archive, settings.log_archive_endpoint, LOG_ARCHIVE)
+
+
+def _file_store(place: str, endpoint: str, folder: str) -> UploadStore:
+    if not place.startswith(OBJECT_STORAGE):
+        return DirectoryUploadStore(Path(place), folder)
     from headgate.adapters.object_storage import ObjectUploadStore  # noqa: PLC0415 - boto3 comes with an extra
 
-    bucket, _, prefix = settings.pod_logs.removeprefix(OBJECT_STORAGE).partition("/")
-    return ObjectUploadStore(bucket, prefix, settings.pod_logs_endpoint)
+    bucket, _, prefix = place.removeprefix(OBJECT_STORAGE).partition("/")
+    return ObjectUploadStore(bucket, prefix, endpoint, folder)

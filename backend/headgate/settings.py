@@ -1,8 +1,9 @@
 """The environment as one frozen value; nothing else reads environment variables."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import msgspec
 from msgspec import Meta
@@ -112,6 +113,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     pod_logs_gibibytes: Annotated[
         int, Meta(description="Size that all pod logs may take, in GiB; 0 is no limit.")
     ] = 0
+    log_archive: Annotated[
+        str,
+        Meta(
+            description="Where old partitions of the event log are archived: a directory that all"
+            " processes share, or `s3://bucket/prefix`; empty keeps all events in the database."
+        ),
+    ] = ""
+    log_archive_endpoint: Annotated[
+        str, Meta(description="Address of an S3-compatible service other than AWS.")
+    ] = ""
+    log_archive_days: Annotated[
+        int,
+        Meta(
+            description="Age in days from which a partition of the log is archived; 0 is none.",
+            ge=0,
+        ),
+    ] = 90
+    log_archive_gibibytes: Annotated[
+        int,
+        Meta(
+            description="Size in GiB of the log in the database beyond which its oldest partitions"
+            " are archived; 0 is none.",
+            ge=0,
+        ),
+    ] = 100
     upload_mebibytes: Annotated[
         int,
         Meta(description="Size that one upload (`run --upload`) may have, compressed.", ge=1),
@@ -126,6 +152,29 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_file: Annotated[
         Path | None, Meta(description="File that a worker touches at each turn.")
     ] = None
+
+
+TOKENS_ANSWER_SECONDS = 3.0
+WORKER_FACTOR = 4
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLimits:
+    """Seconds that the database may take to answer a statement, by use; None is no limit."""
+
+    reads_seconds: float | None = None
+    writes_seconds: float | None = None
+    tokens_seconds: float | None = None
+
+    @classmethod
+    def of_api(cls, seconds: float) -> Self:
+        """Returns the limits of an API process; reading all tokens takes little."""
+        return cls(seconds, seconds, min(seconds, TOKENS_ANSWER_SECONDS))
+
+    @classmethod
+    def of_worker(cls, seconds: float) -> Self:
+        """Returns the limits of a worker, which writes large snapshots."""
+        return cls(seconds * WORKER_FACTOR, seconds * WORKER_FACTOR, seconds)
 
 
 REPOSITORY = Path(__file__).resolve().parents[2]

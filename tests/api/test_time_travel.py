@@ -33,7 +33,7 @@ def answers(admin: Api, schedule: Callable[[], int]) -> dict[int, dict[str, tupl
 
     def look() -> None:
         position = schedule()
-        found[position] = {path: _told(admin, path, minPosition=position) for path in READS}
+        found[position] = {path: answer_of(admin, path, minPosition=position) for path in READS}
 
     admin.post("/v1/resourceflavors", flavor())
     own = {"withinClusterQueue": "LowerPriority"}
@@ -55,7 +55,7 @@ def answers(admin: Api, schedule: Callable[[], int]) -> dict[int, dict[str, tupl
     return found
 
 
-def _told(api: Api, path: str, **parameters: object) -> tuple[int, Any]:
+def answer_of(api: Api, path: str, **parameters: object) -> tuple[int, Any]:
     """Status and body, without the instants that say only when the question was asked."""
     joint = "&" if "?" in path else "?"
     asked = "&".join(f"{name}={value}" for name, value in parameters.items())
@@ -72,7 +72,7 @@ def test_a_read_of_the_past_is_what_it_was_then(
     admin: Api, answers: dict[int, dict[str, tuple[int, Any]]], path: str
 ) -> None:
     for position, known in answers.items():
-        assert _told(admin, path, at=position) == known[path], position
+        assert answer_of(admin, path, at=position) == known[path], position
 
 
 def test_an_answer_says_the_position_it_holds_at(

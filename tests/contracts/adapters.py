@@ -17,6 +17,7 @@ from headgate.adapters.memory.stores import (
     MemoryStateCache,
     MemoryTokens,
 )
+from headgate.adapters.postgres.archived_events import ArchivedEvents
 from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
@@ -31,6 +32,7 @@ from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.application.access.identity import Tokens
 from headgate.application.backtest_jobs import BacktestStore
+from headgate.application.file_stores import UploadStore
 from headgate.application.ports import Partitions, Tail
 from headgate.application.projections.followers import Followers
 from headgate.application.scheduling_cycles import CycleStore
@@ -91,12 +93,13 @@ def in_memory() -> Adapters:
 
 
 @contextmanager
-def on_postgres(url: str) -> Iterator[Adapters]:
-    """The installation with its database at `url`."""
+def on_postgres(url: str, archive: UploadStore | None = None) -> Iterator[Adapters]:
+    """The installation with its database at `url`, and its archive of the log, if there is one."""
     pool = open_pool(url, most=12)
+    archived = None if archive is None else ArchivedEvents(archive)
     try:
         yield Adapters(
-            log=PostgresEventLog(pool),
+            log=PostgresEventLog(pool, archived),
             models=PostgresReadModels(pool),
             partitions=PostgresPartitions(pool),
             tokens=PostgresTokens(pool),
@@ -104,7 +107,7 @@ def on_postgres(url: str) -> Iterator[Adapters]:
             cycles=PostgresCycleStore(pool),
             backtests=PostgresBacktestStore(pool),
             tail=PostgresTail(url),
-            followers=PostgresFollowers(pool),
+            followers=PostgresFollowers(pool, archived=archived),
             break_session=lambda key: _terminate_holder(url, key),
             back_up=lambda *tables: back_up(url, tables),
         )

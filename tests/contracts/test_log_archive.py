@@ -6,11 +6,12 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from headgate.adapters.postgres.archive import LogArchive, LogPartition
+from headgate.adapters.postgres.archive import LogArchive
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.application.failures import Archived
 from headgate.application.historical_states import HistoricalStates
+from headgate.application.maintenance import LogPartition
 from headgate.application.ports import EventFilter
 from headgate.application.verify.verify import Verifier
 from headgate.messages.catalogue import text_of

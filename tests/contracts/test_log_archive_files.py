@@ -9,10 +9,11 @@ import msgspec
 import psycopg
 import pytest
 
-from headgate.adapters.postgres.archive import LogArchive, LogArchiveFiles, LogPartition
+from headgate.adapters.postgres.archive import LogArchive, LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.application.failures import Archived, BrokenFile
+from headgate.application.maintenance import LogPartition
 from headgate.application.projections.workload_pods import PodFilter
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.domain.recorded_event import kind_and_key
@@ -160,4 +161,5 @@ def test_events_other_than_those_that_were_chained_are_refused(
     with pytest.raises(BrokenFile, match="other events than the log has chained"):
         files.restore(about)
 
-    assert not files.holds_events(LogPartition(saved["name"], saved["first"], saved["end"]))
+    part = LogPartition(name=saved["name"], first=saved["first"], end=saved["end"])
+    assert not files.holds_events(part)

@@ -65,6 +65,19 @@ def test_an_upload_is_read_as_it_was_put_and_kept_once(
     assert [each.key for each in store.stored()] == [key]
 
 
+def test_a_range_of_an_upload_is_read_alone(
+    stores: tuple[UploadStore, LogStore], tmp_path: Path
+) -> None:
+    store, _ = stores
+    key = put(store, tmp_path, b"0123456789")
+    (before,) = store.stored()
+    assert store.read_range(key, 2, 3) == b"234"
+    assert store.read_range(key, 8, 100) == b"89"
+    assert store.read_range(key, 10, 1) == b""
+    assert store.read_range(UploadKey(namespace="team-b", digest=key.digest), 0, 1) is None
+    assert store.stored() == [before], "a range is no use that retention counts"
+
+
 def test_uploads_of_other_namespaces_and_unknown_ones_are_absent(
     stores: tuple[UploadStore, LogStore], tmp_path: Path
 ) -> None:

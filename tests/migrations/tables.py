@@ -75,6 +75,40 @@ DICTIONARY = Table(
     _column("trained_at", DateTime(timezone=True)),
 )
 
+ARCHIVED_PARTITION = Table(
+    "archived_partition",
+    METADATA,
+    _key("first", BigInteger),
+    _column("last", BigInteger),
+    _column("log", Text),
+    _column("digest", Text),
+    _column("stored_bytes", BigInteger),
+    _column("archived_at", BigInteger),
+)
+
+ARCHIVED_FRAME = Table(
+    "archived_frame",
+    METADATA,
+    _key("first", BigInteger),
+    _column("last", BigInteger),
+    _column("archived_partition", BigInteger),
+    _column("place", BigInteger),
+    _column("length", Integer),
+    _column("first_at", BigInteger),
+    _column("last_at", BigInteger),
+    _column("types", ARRAY(Text)),
+    _column("streams", LargeBinary),
+)
+
+LOG_ARCHIVE = Table(
+    "log_archive",
+    METADATA,
+    Column("id", Boolean, primary_key=True, server_default="true"),
+    _column("checked_at", BigInteger),
+    _column("failure", Text),
+    Column("failed_at", BigInteger),
+)
+
 LOG_CHAIN = Table(
     "log_chain",
     METADATA,

@@ -37,10 +37,11 @@ EXECUTOR = "executor."
 MAX_OBJECT_BYTES = 8 * MEBIBYTE
 """No object is longer: one request's bytes of a stream."""
 KEYS_PER_DELETION = 1_000
-UPLOADS = ".uploads/"
+UPLOADS = ".uploads"
+"""Beside the namespaces, as no name of a namespace begins with a dot; it holds no logs."""
 PIECE_BYTES = 1 << 20
 MISSING = frozenset({"404", "NoSuchKey"})
-"""Beside the namespaces, as no name of a namespace begins with a dot; it holds no logs."""
+PAST_THE_END = "InvalidRange"
 PARTS_OF_KEY = 6
 """Namespace, workload, uid, attempt, run and object."""
 
@@ -145,7 +146,7 @@ class ObjectLogStore:
         found: dict[LogRun, StoredRun] = {}
         with _failures("pod logs"):
             for listed in self._listed(self._prefix):
-                if listed["Key"].startswith(f"{self._prefix}{UPLOADS}"):
+                if listed["Key"].startswith(f"{self._prefix}."):
                     continue
                 run, name = self._run_of(listed["Key"])
                 changed_at = int(listed["LastModified"].timestamp() * 1_000_000)
@@ -277,11 +278,14 @@ def _from(chunk: LogChunk, offset: int) -> LogChunk:
 
 
 class ObjectUploadStore:
-    """Fills the port `UploadStore`, beside the pod logs of the same bucket and prefix."""
+    """Fills the port `UploadStore`, in a folder beside the pod logs of a bucket and prefix.
 
-    def __init__(self, bucket: str, prefix: str, endpoint: str) -> None:
+    The name of the folder begins with a dot.
+    """
+
+    def __init__(self, bucket: str, prefix: str, endpoint: str, folder: str = UPLOADS) -> None:
         self._bucket = bucket
-        self._prefix = f"{prefix.strip('/')}/{UPLOADS}".lstrip("/")
+        self._prefix = f"{prefix.strip('/')}/{folder}/".lstrip("/")
         self._endpoint = endpoint
 
     def put(self, key: UploadKey, source: Path) -> None:
@@ -315,6 +319,25 @@ class ObjectUploadStore:
     def read(self, key: UploadKey) -> Iterator[bytes] | None:
         """The content in pieces; None where there is none."""
         return self._pieces(key) if self.touch(key) else None
+
+    def read_range(self, key: UploadKey, start: int, length: int) -> bytes | None:
+        """So many bytes from an offset on, fewer at the end; None where there is no content."""
+        asked = {
+            "Bucket": self._bucket,
+            "Key": self._name(key),
+            "Range": f"bytes={start}-{start + length - 1}",
+        }
+        with _failures("uploads"), closing(open_client(self._endpoint)) as client:
+            try:
+                with closing(client.get_object(**asked)["Body"]) as body:
+                    return bytes(body.read())
+            except ClientError as failure:
+                code = failure.response.get("Error", {}).get("Code")
+                if code == PAST_THE_END:
+                    return b""
+                if code in MISSING:
+                    return None
+                raise
 
     def stored(self) -> list[StoredUpload]:
         """Every upload there is, in order."""

@@ -39,9 +39,9 @@ FINAL = ".final"
 EXECUTOR = ".executor"
 PARTS_OF_RUN = 3
 UPLOADS = ".uploads"
+"""Beside the namespaces, as no name of a namespace begins with a dot; it holds no logs."""
 PIECE_BYTES = 1 << 20
 NANOSECONDS_PER_MICROSECOND = 1_000
-"""Beside the namespaces, as no name of a namespace begins with a dot; it holds no logs."""
 
 
 class DirectoryLogStore:
@@ -115,7 +115,7 @@ class DirectoryLogStore:
         found = []
         with _failures("pod logs"):
             for namespace in _folders(self._root):
-                if namespace.name == UPLOADS:
+                if namespace.name.startswith("."):
                     continue
                 for workload in _folders(namespace):
                     for uid in _folders(workload):
@@ -306,10 +306,13 @@ def _stored(run: LogRun, directory: Path) -> StoredRun:
 
 
 class DirectoryUploadStore:
-    """Fills the port `UploadStore`; `root` is the directory of the pod logs."""
+    """Fills the port `UploadStore` in a folder of a directory, which may be that of the pod logs.
 
-    def __init__(self, root: Path) -> None:
-        self._root = root / UPLOADS
+    The name of the folder begins with a dot.
+    """
+
+    def __init__(self, root: Path, folder: str = UPLOADS) -> None:
+        self._root = root / folder
 
     def put(self, key: UploadKey, source: Path) -> None:
         """Keep the content of a file whole or not at all; equal content is kept once."""
@@ -321,7 +324,9 @@ class DirectoryUploadStore:
             making = Path(name)
             try:
                 shutil.copyfile(source, making)
+                _flush(making)
                 making.rename(path)
+                _flush(path.parent)
             finally:
                 making.unlink(missing_ok=True)
 
@@ -340,6 +345,16 @@ class DirectoryUploadStore:
             if not self._path(key).is_file():
                 return None
         return _upload_pieces(self._path(key))
+
+    def read_range(self, key: UploadKey, start: int, length: int) -> bytes | None:
+        """So many bytes from an offset on, fewer at the end; None where there is no content."""
+        with _failures("uploads"):
+            try:
+                with self._path(key).open("rb") as opened:
+                    opened.seek(start)
+                    return opened.read(length)
+            except FileNotFoundError:
+                return None
 
     def stored(self) -> list[StoredUpload]:
         """Every upload there is, in order."""
@@ -362,6 +377,15 @@ class DirectoryUploadStore:
 
     def _path(self, key: UploadKey) -> Path:
         return self._root / key.namespace / key.digest
+
+
+def _flush(path: Path) -> None:
+    """Makes a file, or the names in a folder, durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _upload_pieces(path: Path) -> Iterator[bytes]:

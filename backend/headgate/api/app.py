@@ -79,12 +79,12 @@ from headgate.application.access.identity import TokenCache
 from headgate.application.access.request_limits import RequestLimits, read_limits
 from headgate.application.alerts import AlertWatch
 from headgate.application.application_services import ApplicationServices, DatabaseClock
+from headgate.application.commands.append_unit import GroupCommit
 from headgate.application.commands.executor_commands import LeaseKeeper
 from headgate.application.cooperative import CountedThreads
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_stores import RendezvousPorts
 from headgate.application.file_stores import GIBIBYTE, MEBIBYTE, LogStoreSize
-from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state import LiveReader, recover_from_rewind
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_durations import CycleDurations
@@ -339,6 +339,7 @@ def application_services(platform: Platform) -> ApplicationServices:
     hub = EventHub(platform.event_log)
     nudge, traces = _nudging(platform.nudges, reader), platform.traces
     commits = GroupCommit(platform.write_log, nudge, traced=traces.commit if traces else None)
+    max_log_bytes = platform.settings.pod_logs_gibibytes * GIBIBYTE
     return ApplicationServices(
         log=platform.event_log,
         models=platform.read_models,
@@ -370,10 +371,9 @@ def application_services(platform: Platform) -> ApplicationServices:
         request_limits=RequestLimits(read_limits(platform.settings.request_limits)),
         alerts=platform.alert_ports(),
         pod_logs=platform.pod_logs,
-        pod_log_size=LogStoreSize(
-            platform.pod_logs, platform.settings.pod_logs_gibibytes * GIBIBYTE
-        ),
+        pod_log_size=LogStoreSize(platform.pod_logs, max_log_bytes),
         uploads=platform.uploads,
+        archive_status=platform.log_archiver,
         max_upload_bytes=platform.settings.upload_mebibytes * MEBIBYTE,
         readiness=ReadinessWatch(platform.event_log_for_probes, platform.probe, commits),
     )

@@ -13,14 +13,15 @@ import msgspec
 from headgate.application.access.identity import SavedViewStore, TokenCache, Tokens
 from headgate.application.access.request_limits import RequestLimits
 from headgate.application.backtest_jobs import BacktestStore
+from headgate.application.commands.append_unit import GroupCommit
 from headgate.application.cooperative import BoundedExecutor
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_stores import ExecutorLeases, Lease, PodSessions, RendezvousPorts
 from headgate.application.file_stores import LogStore, LogStoreSize, UploadStore
-from headgate.application.group_commit import GroupCommit
 from headgate.application.historical_ports import FixedClock, FixedReader
 from headgate.application.historical_states import CapacitySamples, HistoricalReads
 from headgate.application.live_state import LiveReader
+from headgate.application.maintenance import ArchiveStatus
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_durations import CycleDurations, RequestDurations
 from headgate.application.ports import EventLog, Ids, Partitions, ReadModels, WorkloadQuery
@@ -180,6 +181,7 @@ class ApplicationServices:
     pod_logs: LogStore
     pod_log_size: LogStoreSize
     uploads: UploadStore
+    archive_status: ArchiveStatus
     max_upload_bytes: int
     readiness: ReadinessWatch
     request_limits: RequestLimits

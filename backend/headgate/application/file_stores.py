@@ -1,7 +1,7 @@
-"""Files kept beside the database: pod logs, and directories that users ship with workloads.
+"""Files kept beside the database: pod logs, directories that users ship with workloads, old events.
 
 The output of a pod comes in chunks. An upload is a compressed archive, kept by its digest; the
-store takes it as bytes, and executors extract it.
+store takes it as bytes, and executors extract it. Archived partitions of the log are kept so too.
 """
 
 import re
@@ -244,8 +244,9 @@ class StoredUpload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UploadStore(Protocol):
-    """Keeps uploads. Blocking; safe to use from several threads and processes.
+    """Keeps uploads, and partitions of the log. Blocking; safe from several threads and processes.
 
+    What `put` has returned for is durable.
     Raises `headgate.application.ports.Unavailable` where the store cannot be reached or is full.
     """
 
@@ -257,6 +258,12 @@ class UploadStore(Protocol):
 
     def read(self, key: UploadKey) -> Iterator[bytes] | None:
         """The content in pieces; None where there is none."""
+
+    def read_range(self, key: UploadKey, start: int, length: int) -> bytes | None:
+        """So many bytes from an offset on, fewer at the end; None where there is no content.
+
+        It is no use that retention counts.
+        """
 
     def stored(self) -> list[StoredUpload]:
         """Every upload there is, in order."""

@@ -1,14 +1,17 @@
 """Maintenance of the store: periodic tasks that any upkeep worker runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
 
 import msgspec
+import structlog
 
 from headgate.application.cooperative import Cooperative
-from headgate.application.failures import GapInLog
-from headgate.application.ports import EventLog
+from headgate.application.failures import BrokenFile, GapInLog
+from headgate.application.file_stores import GIBIBYTE
+from headgate.application.ports import EventLog, Unavailable
 from headgate.application.snapshot_store import (
     CACHE_NAME,
     SnapshotOptions,
@@ -16,7 +19,8 @@ from headgate.application.snapshot_store import (
     StateCache,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.event_log.folds import digest_of, entry_hashes
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.event_log.folds import STATE_VERSIONS, digest_of, entry_hashes
 
 
 class Maintenance(Protocol):
@@ -136,6 +140,12 @@ class SnapshotComparison:
     _due_at: float = 0.0
     _work: Cooperative[int] | None = None
 
+    def task(self) -> MaintenanceTask:
+        """What upkeep runs."""
+        return MaintenanceTask(
+            name="compare snapshots", every_seconds=1.0, run=lambda _: self.run()
+        )
+
     def run(self) -> int:
         """Goes on with the comparison under way, or with the next one if it is due.
 
@@ -206,3 +216,159 @@ class SnapshotComparison:
             if cluster_state.position == after:
                 raise GapInLog(f"the log can be read up to {after}, not to {until}")
             yield
+
+
+LOG = structlog.get_logger()
+ARCHIVED_EVERY_SECONDS = 600.0
+SNAPSHOTS_KEPT_READABLE = 3
+"""A process starts from one of the newest snapshots; what follows on the oldest of them stays."""
+
+
+class LogPartition(msgspec.Struct, frozen=True, kw_only=True):
+    """A partition of the log in the database: positions from `first` up to, and without, `end`.
+
+    `newest_at` is the instant of its last event, `stored_bytes` what it takes with its indexes.
+    """
+
+    name: str
+    first: int
+    end: int
+    newest_at: Instant = 0
+    stored_bytes: int = 0
+
+
+class ArchiveRule(msgspec.Struct, frozen=True, kw_only=True):
+    """Archived is what is older than `after_seconds`, or beyond `max_bytes` in all; 0 is none."""
+
+    after_seconds: int
+    max_bytes: int
+
+    @classmethod
+    def of(cls, days: int, gibibytes: int) -> Self:
+        """The rule of an age in days and a size in GiB."""
+        return cls(after_seconds=days * 86_400, max_bytes=gibibytes * GIBIBYTE)
+
+    def due(self, partitions: Sequence[LogPartition], at: Instant, total: int) -> int:
+        """How many of some partitions, oldest first, are to be archived; `total` has the log."""
+        count = 0
+        for partition in partitions:
+            age = at - partition.newest_at
+            is_old = 0 < self.after_seconds * MICROSECONDS_PER_SECOND < age
+            if not is_old and not 0 < self.max_bytes < total:
+                break
+            count += 1
+            total -= partition.stored_bytes
+        return count
+
+
+class LogArchiveStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the log is archived, and why its oldest partition is not, or no reason."""
+
+    is_set: bool
+    position: int
+    stored_bytes: int
+    archived_bytes: int
+    failure: str
+
+
+class ArchiveStatus(Protocol):
+    """Tells of the archive. Blocking."""
+
+    def status(self) -> LogArchiveStatus:
+        """Returns what holds now."""
+
+
+class ArchivableLog(Protocol):
+    """The log and the store that its old partitions go to."""
+
+    def alone(self) -> AbstractContextManager[bool]:
+        """Whether no other process archives, until the context is left."""
+
+    def full_partitions(self) -> list[LogPartition]:
+        """The partitions in the database that no event comes to any more, oldest first."""
+
+    def stored_bytes(self) -> int:
+        """What the log takes in the database."""
+
+    def needed_after(self) -> int:
+        """The first position that a read model that follows the log has not seen yet."""
+
+    def move(self, partition: LogPartition) -> Cooperative[None]:
+        """Puts a partition into the store, proves what is there, and takes it off the database.
+
+        Raises `Unavailable`, or `BrokenFile` where the store does not hold what it was given.
+        """
+
+    def record(self, at: Instant, failure: str) -> None:
+        """Notes that the archive is up to date, or why a partition was not archived."""
+
+
+@dataclass(slots=True)
+class AutomaticArchive:
+    """Archives the partitions that are due, one process at a time, a tenth of a second at a time.
+
+    What begins after the oldest of the newest snapshots, or after the position of a read model,
+    stays. A run that is broken off leaves its partition in the database, and the next one begins
+    with it.
+    """
+
+    log: ArchivableLog
+    event_log: EventLog
+    state_cache: StateCache
+    rule: ArchiveRule
+    elapsed: Callable[[], float]
+    _due_at: float = 0.0
+    _work: Cooperative[int] | None = None
+
+    def task(self) -> MaintenanceTask:
+        """What upkeep runs."""
+        return MaintenanceTask(name="archive the log", every_seconds=1.0, run=lambda _: self.run())
+
+    def run(self) -> int:
+        """Goes on with the run under way, or begins one if it is due; how many have been archived.
+
+        A failure is recorded, and the partition is tried again when the next run is due.
+        """
+        began = self.elapsed()
+        if self._work is None:
+            if began < self._due_at:
+                return 0
+            self._due_at = began + ARCHIVED_EVERY_SECONDS
+            self._work = self.archive_due()
+        work, self._work = self._work, None
+        try:
+            while self.elapsed() < began + COMPARED_SLICE_SECONDS:
+                next(work)
+        except StopIteration as end:
+            return int(end.value)
+        except (Unavailable, BrokenFile, OSError) as failure:
+            LOG.error("the log was not archived", failure=str(failure))  # noqa: TRY400 - it is an outage
+            self.log.record(self.event_log.now(), str(failure))
+            return 0
+        self._work = work
+        return 0
+
+    def archive_due(self) -> Cooperative[int]:
+        """Archives all partitions that are due; returns how many."""
+        with self.log.alone() as is_alone:
+            if not is_alone:
+                return 0
+            yield
+            found = [each for each in self.log.full_partitions() if each.end <= self._needed()]
+            count = self.rule.due(found, self.event_log.now(), self.log.stored_bytes())
+            for partition in found[:count]:
+                yield from self.log.move(partition)
+                LOG.info("log partition archived", first=partition.first, end=partition.end)
+            self.log.record(self.event_log.now(), "")
+            return count
+
+    def _needed(self) -> int:
+        """The first position that the start of a process, or a read model, may ask for."""
+        oldest: int | None = None
+        for _ in range(SNAPSHOTS_KEPT_READABLE):
+            at_most = None if oldest is None else oldest - 1
+            found = self.state_cache.newest(CACHE_NAME, STATE_VERSIONS.readable, at_most=at_most)
+            if found is None:
+                break
+            oldest = found.position
+        return 0 if oldest is None else min(oldest + 1, self.log.needed_after())

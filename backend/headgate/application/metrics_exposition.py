@@ -184,6 +184,10 @@ PROCESS_GAUGES: dict[str, tuple[str, Labels]] = {
     "executor_orphaned_pods": ("Orphaned pods without a decision", ("executor",)),
     "pod_log_bytes": ("What all pod logs take, at a look at most five minutes ago", ()),
     "pod_log_limit_bytes": ("What all pod logs may take; +Inf: no limit", ()),
+    "log_bytes": ("What the event log takes in the database", ()),
+    "log_archived_position": ("Last archived position of the log, where an archive is set", ()),
+    "log_archived_bytes": ("What archived events take, where an archive is set", ()),
+    "log_archive_failing": ("1 while old events cannot be archived, else 0, where one is set", ()),
 }
 """Text and labels of the gauges `headgate_<name>`: the log, executors, pod logs, this process."""
 
@@ -235,6 +239,7 @@ async def _process_gauges(services: ApplicationServices) -> list[Metric]:
         "quarantined_objects": [((), len(cluster_state.quarantined))],
         **_executors(cluster_state.config, services.known_leases),
         **await asyncio.to_thread(_pod_logs, services.pod_log_size),
+        **await asyncio.to_thread(_log_archive, services),
     }
     return [
         gauge(f"headgate_{name}", text, labels, samples[name])
@@ -265,6 +270,20 @@ def _pod_logs(size: LogStoreSize) -> dict[str, Samples]:
     return {
         "pod_log_bytes": [] if kept is None else [((), kept)],
         "pod_log_limit_bytes": [((), size.max_bytes or float("inf"))],
+    }
+
+
+def _log_archive(services: ApplicationServices) -> dict[str, Samples]:
+    """The gauges of the log's size and of its archive, which have no value without one."""
+    found = services.archive_status.status()
+    archive: dict[str, float] = {
+        "log_archived_position": found.position,
+        "log_archived_bytes": found.archived_bytes,
+        "log_archive_failing": float(bool(found.failure)),
+    }
+    return {
+        "log_bytes": [((), found.stored_bytes)],
+        **{name: [((), value)] if found.is_set else [] for name, value in archive.items()},
     }
 
 

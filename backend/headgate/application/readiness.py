@@ -9,8 +9,8 @@ from typing import Literal, Protocol
 import msgspec
 import structlog
 
+from headgate.application.commands.append_unit import GroupCommit
 from headgate.application.failures import OutageCause
-from headgate.application.group_commit import GroupCommit
 from headgate.application.ports import EventLog, PartitionRow, Unavailable
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message

@@ -9,15 +9,14 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from psycopg import sql
 
 from headgate.adapters.postgres.append_encoding import document_of, stored_form
+from headgate.adapters.postgres.archived_events import BODY, COLUMNS, EventRow
 from headgate.adapters.postgres.connections import (
     Connection,
     Pool,
@@ -25,9 +24,10 @@ from headgate.adapters.postgres.connections import (
     dictionary_of,
     stored_rows,
 )
-from headgate.adapters.postgres.event_log import BODY, COLUMNS, PAGE
+from headgate.adapters.postgres.event_log import PAGE, stored_event
 from headgate.application.failures import BrokenFile
-from headgate.event_log.chain import StoredEvent, chain_after
+from headgate.application.maintenance import LogPartition
+from headgate.event_log.chain import chain_after
 
 _PARTITIONS = """
     SELECT child.relname, pg_get_expr(child.relpartbound, child.oid)
@@ -36,15 +36,6 @@ _PARTITIONS = """
 """
 _BOUNDS = re.compile(r"FROM \('(\d+)'\) TO \('(\d+)'\)")
 LOCK_TIMEOUT = "SET LOCAL lock_timeout = '5s'"
-
-
-@dataclass(frozen=True, slots=True)
-class LogPartition:
-    """One partition of the log: positions from `first` up to, and without, `end`."""
-
-    name: str
-    first: int
-    end: int
 
 
 class LogArchive:
@@ -103,7 +94,7 @@ def _parts(connection: Connection, table: str) -> list[LogPartition]:
     for name, bounds in rows:
         match = _BOUNDS.search(bounds or "")
         if match is not None:
-            found.append(LogPartition(name, int(match[1]), int(match[2])))
+            found.append(LogPartition(name=name, first=int(match[1]), end=int(match[2])))
     return sorted(found, key=lambda part: part.first)
 
 
@@ -175,7 +166,7 @@ class LogArchiveFiles:
                 sql.SQL("ALTER TABLE event_archive DETACH PARTITION {}").format(name)
             )
             connection.execute(sql.SQL("DROP TABLE {}").format(name))
-            _make(connection, saved)
+            make_empty(connection, saved.name, saved.first, saved.end)
         return saved
 
     def restore(self, about: Path) -> SavedPartition:
@@ -189,7 +180,7 @@ class LogArchiveFiles:
             connection.execute(LOCK_TIMEOUT)
             _refuse_another_log(connection, saved)
             if _number(connection, "SELECT to_regclass(%s) IS NULL", saved.name):
-                _make(connection, saved)
+                make_empty(connection, saved.name, saved.first, saved.end)
             if _number(connection, sql.SQL("SELECT count(*) FROM {}").format(name)):
                 raise BrokenFile(f"the events of {saved.name} are in the database already")
             _read(connection, saved, about)
@@ -204,7 +195,7 @@ def _write(connection: Connection, part: LogPartition, path: Path) -> int:
         with io.TextIOWrapper(out, "utf-8", newline="", write_through=True) as text:
             writer = csv.writer(text, lineterminator="\n")
             writer.writerow(FILE_COLUMNS)
-            for rows in _pages(connection, part.name):
+            for rows in pages_of(connection, part.name):
                 events += len(rows)
                 for row in rows:
                     body = document_of(row[BODY]).decode()
@@ -214,7 +205,7 @@ def _write(connection: Connection, part: LogPartition, path: Path) -> int:
     return events
 
 
-def _pages(connection: Connection, name: str) -> Iterator[list[tuple[Any, ...]]]:
+def pages_of(connection: Connection, name: str) -> Iterator[list[EventRow]]:
     """The rows of a part in the order of `FILE_COLUMNS`, in order of their positions."""
     after = -1
     query = f"SELECT {COLUMNS} FROM {name} WHERE position > %s ORDER BY position LIMIT {PAGE}"
@@ -251,36 +242,37 @@ _CHAIN_BEFORE = """
 
 def _prove_chain(connection: Connection, saved: SavedPartition, about: Path) -> None:
     """Raises `BrokenFile` where the events of a part are not those that the log has chained."""
-    start = connection.execute(_CHAIN_BEFORE, (saved.first - 1,)).fetchone()
-    assert start is not None, "the log is chained from its first position on"
-    position, chain = start
-    for rows in _pages(connection, saved.name):
-        for at, stream, version, name, schema_version, body, *_ in rows:
-            if at <= position:
-                continue
-            position = at
-            stored = StoredEvent(
-                position=position,
-                stream=stream,
-                version=version,
-                type=name,
-                schema_version=schema_version,
-                body=document_of(body),
-            )
-            chain = chain_after(chain, stored)
+    position, chain = chain_before(connection, saved.first)
+    for rows in pages_of(connection, saved.name):
+        position, chain = chain_through(rows, position, chain)
     end = connection.execute("SELECT log_chain_at(%s)", (position,)).fetchone()
     if end is None or end[0] != chain:
         raise BrokenFile(f"{about} holds other events than the log has chained")
 
 
-def _make(connection: Connection, saved: SavedPartition) -> None:
-    """An empty table where the part stood, so that its positions are not given out anew."""
-    name, first, end = sql.Identifier(saved.name), sql.Literal(saved.first), sql.Literal(saved.end)
+def chain_before(connection: Connection, first: int) -> tuple[int, bytes]:
+    """The position before a part from where on the log is chained, and its chain value."""
+    start = connection.execute(_CHAIN_BEFORE, (first - 1,)).fetchone()
+    assert start is not None, "the log is chained from its first position on"
+    return start[0], start[1]
+
+
+def chain_through(rows: Iterable[EventRow], position: int, chain: bytes) -> tuple[int, bytes]:
+    """The last position of some rows after one, and the chain value there."""
+    for row in rows:
+        if row[0] > position:
+            position, chain = row[0], chain_after(chain, stored_event(row))
+    return position, chain
+
+
+def make_empty(connection: Connection, table: str, first: int, end: int) -> None:
+    """An empty table where a part stood, so that its positions are not given out anew."""
+    name, bounds = sql.Identifier(table), (sql.Literal(first), sql.Literal(end))
     make = sql.SQL("CREATE TABLE {} (LIKE event_archive INCLUDING ALL)")
     attach = sql.SQL("ALTER TABLE event_archive ATTACH PARTITION {} FOR VALUES FROM ({}) TO ({})")
     connection.execute(make.format(name))
-    connection.execute(attach.format(name, first, end))
-    connection.execute("SELECT protect_from_change(%s::regclass)", (saved.name,))
+    connection.execute(attach.format(name, *bounds))
+    connection.execute("SELECT protect_from_change(%s::regclass)", (table,))
 
 
 def _proved(about: Path) -> SavedPartition:

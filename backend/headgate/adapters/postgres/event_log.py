@@ -1,5 +1,6 @@
 """The log on Postgres: appends by one server-side call a group, reads by position."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,15 @@ from headgate.adapters.postgres.append_encoding import (
     verdicts_of,
     written_runs,
 )
+from headgate.adapters.postgres.archived_events import (
+    BODY,
+    COLUMNS,
+    POSITION,
+    VERSION,
+    ArchivedEvents,
+    EventRow,
+    rows_after,
+)
 from headgate.adapters.postgres.connections import (
     Connection,
     Pool,
@@ -19,7 +29,7 @@ from headgate.adapters.postgres.connections import (
     dictionary_of,
     stored_rows,
 )
-from headgate.adapters.postgres.workload_conditions import Where
+from headgate.adapters.postgres.workload_conditions import events_matching
 from headgate.application.cooperative import in_steps
 from headgate.application.failures import GapInLog, ReleaseTooOld
 from headgate.application.ports import (
@@ -35,11 +45,6 @@ from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import ChainedEvent, LogBatch, LogPoint, PastLost, StoredEvent
 from headgate.event_log.codec import UnknownEvent, decode
 
-COLUMNS = (
-    "position, stream, version, type, schema_version, body, at, "
-    "actor, reason, causation, correlation, trace"
-)
-BODY = 5
 STREAM_PAGE = (
     f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version < %s "
     "ORDER BY version DESC LIMIT %s"
@@ -69,37 +74,19 @@ def recorded_of(row: Sequence[Any]) -> RecordedEvent:
     )
 
 
-_READ = (
-    f"SELECT {COLUMNS} FROM {{}} WHERE position > %s AND position <= %s ORDER BY position LIMIT %s"
-)
-_READ_FOLDED = _READ.replace("body", "CASE WHEN type <> ALL(%s) THEN body END")
 _PAST_ALL = 2**62
 """More than any position or version."""
 
 
-def rows_after(
-    connection: Connection,
-    after: int,
-    limit: int,
-    skipped: Sequence[str] = (),
-    up_to: int | None = None,
-) -> list[tuple[Any, ...]]:
-    """Up to `limit` rows after a position, those of the `skipped` types without their bodies.
-
-    The archive is asked only where they begin too late.
-    """
-    query = _READ_FOLDED if skipped else _READ
-    place = (after, _PAST_ALL if up_to is None else up_to, limit)
-    values = (list(skipped), *place) if skipped else place
-    rows = stored_rows(connection, query.format("event"), values, BODY, binary=True)
-    if begins_late(rows, after) and (rows if up_to is None else after < up_to):
-        rows = stored_rows(connection, query.format("event_whole"), values, BODY, binary=True)
-    return rows
-
-
-def begins_late(rows: Sequence[Sequence[Any]], after: int) -> bool:
-    """Whether what follows on a position is missing at the front."""
-    return not rows or rows[0][0] != after + 1
+def rows_of_stream(
+    connection: Connection, stream: str, after: int = 0, *, archived: ArchivedEvents | None = None
+) -> list[EventRow]:
+    """The rows of a stream after a version in order; what was archived where they begin later."""
+    rows = stored_rows(connection, _READ_STREAM, (stream, after), BODY)
+    if archived is None or (rows and rows[0][VERSION] == after + 1):
+        return rows
+    before = rows[0][VERSION] if rows else _PAST_ALL
+    return archived.stream_rows(connection, stream, after=after, before=before)[::-1] + rows
 
 
 def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[RecordedEvent]:
@@ -147,10 +134,6 @@ _FORGET_LOST_PAST = (
 _HEAD = "SELECT position FROM log_head"
 _POINT = "SELECT log_id::text, log_chain_at(%s) FROM log_head"
 _CHAIN_START = "SELECT position, chain FROM log_chain ORDER BY position LIMIT 1"
-_STORED = """
-    SELECT position, stream, version, type, schema_version, body
-    FROM event_whole WHERE position > %s ORDER BY position LIMIT %s
-"""
 _CHAINS = """
     SELECT first, chain FROM log_chain WHERE position >= %s AND first <= %s ORDER BY position
 """
@@ -163,7 +146,7 @@ _POSITIONS = """
             ON event.stream = wanted.stream AND event.version = wanted.version
     ORDER BY wanted.nth
 """
-READ_STREAM = (
+_READ_STREAM = (
     f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version > %s ORDER BY version"
 )
 
@@ -178,10 +161,12 @@ class PostgresEventLog:
     """Fills the port `EventLog`.
 
     An append raises `Unavailable` if its connection breaks; it is then unknown whether it was done.
+    Without `archived` what was archived to a store cannot be read.
     """
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, archived: ArchivedEvents | None = None) -> None:
         self._pool = pool
+        self._archived = archived
 
     def append(self, units: Sequence[AppendUnit]) -> list[Verdict]:
         """Append each unit with its own verdict, all in one transaction, in order."""
@@ -240,7 +225,7 @@ class PostgresEventLog:
     def read_chain(self, after: int, *, limit: int) -> list[ChainedEvent]:
         """Up to `limit` stored events after that position in order, with their chain values."""
         with connection_of(self._pool) as connection:
-            rows = stored_rows(connection, _STORED, (after, limit), BODY, binary=True)
+            rows = rows_after(connection, after, limit, archived=self._archived)
             if not rows:
                 return []
             ends = (rows[0][0], rows[-1][0])
@@ -249,7 +234,7 @@ class PostgresEventLog:
                 for first, chain in connection.execute(_CHAINS, ends, binary=True)
                 for number in range(len(chain) // CHAIN_BYTES)
             }
-        return [ChainedEvent(stored=_stored(row), chain=values.get(row[0])) for row in rows]
+        return [ChainedEvent(stored=stored_event(row), chain=values.get(row[0])) for row in rows]
 
     def now(self) -> Instant:
         """The database's clock."""
@@ -258,13 +243,13 @@ class PostgresEventLog:
     def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[RecordedEvent]:
         """Up to `limit` events after that position in order; raises `GapInLog` at a gap."""
         with connection_of(self._pool) as connection:
-            rows = rows_after(connection, after, limit, up_to=up_to)
+            rows = rows_after(connection, after, limit, up_to=up_to, archived=self._archived)
         return list(gapless(rows, after))
 
     def read_on(self, point: LogPoint, *, limit: int) -> LogBatch:
         """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
         with connection_of(self._pool) as connection:
-            return batch_after(connection, point, limit)
+            return batch_after(connection, point, limit, self._archived)
 
     def forget_lost_past(self) -> None:
         """Delete idempotency answers and cached folds of positions that the log does not have."""
@@ -281,7 +266,7 @@ class PostgresEventLog:
     def read_stream(self, stream: str, after_version: int = 0) -> list[RecordedEvent]:
         """One stream from its beginning, or after a version."""
         with connection_of(self._pool) as connection:
-            rows = stored_rows(connection, READ_STREAM, (stream, after_version), BODY)
+            rows = rows_of_stream(connection, stream, after_version, archived=self._archived)
         return [recorded_of(row) for row in rows]
 
     def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[RecordedEvent]:
@@ -289,6 +274,11 @@ class PostgresEventLog:
         end = _PAST_ALL if before is None else before
         with connection_of(self._pool) as connection:
             rows = stored_rows(connection, STREAM_PAGE, (stream, end, limit), BODY)
+            end = rows[-1][VERSION] if rows else end
+            if self._archived is not None and len(rows) < limit and end > 1:
+                rows += self._archived.stream_rows(
+                    connection, stream, after=0, before=end, limit=limit - len(rows)
+                )
         return [recorded_of(row) for row in rows]
 
     def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:
@@ -296,23 +286,47 @@ class PostgresEventLog:
         streams = [stream for stream, _ in places]
         versions = [version for _, version in places]
         with connection_of(self._pool) as connection:
-            return [row[0] for row in connection.execute(_POSITIONS, (streams, versions))]
+            found = [row[0] for row in connection.execute(_POSITIONS, (streams, versions))]
+            unknown = {
+                place for place, known in zip(places, found, strict=True) if not known and place[1]
+            }
+            if self._archived is not None and unknown:
+                older = self._archived.positions_of(connection, unknown)
+                found = [
+                    known or older.get(place, 0) for place, known in zip(places, found, strict=True)
+                ]
+        return found
 
     def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events matching `where`, before a position, newest first."""
-        found = matching(where, before)
+        found = events_matching(where, before)
         with connection_of(self._pool) as connection:
             query, values = _PAGE.format(found.condition), (*found.values, limit)
             rows = stored_rows(connection, query, values, BODY)
+            if self._archived is not None and len(rows) < limit:
+                end = rows[-1][POSITION] if rows else before
+                rows += self._archived.page(connection, where, end, limit - len(rows))
         return [recorded_of(row) for row in in_steps(rows)]
 
     def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
         """How many events match `where` by time and type, oldest first; empty ones left out."""
-        found = matching(where, None)
+        found = events_matching(where, None)
         with connection_of(self._pool) as connection:
             values = (width, *found.values)
-            rows = connection.execute(_HISTOGRAM.format(found.condition), values).fetchall()
-        return [EventCount(at=at, type=kind, count=number) for at, kind, number in rows]
+            while True:
+                # What is archived in between would be counted twice.
+                end = self._archived.end(connection) if self._archived else 0
+                rows = connection.execute(_HISTOGRAM.format(found.condition), values)
+                counted = Counter({(at, kind): number for at, kind, number in rows})
+                if self._archived is None or end == 0:
+                    break
+                counted.update(self._archived.counts(connection, where, width))
+                if self._archived.end(connection) == end:
+                    break
+        return [
+            EventCount(at=at, type=kind, count=number)
+            for (at, kind), number in sorted(counted.items())
+        ]
 
     def _value(self, query: str) -> Any:  # noqa: ANN401 - whatever the query gives
         with connection_of(self._pool) as connection:
@@ -344,16 +358,19 @@ def next_point(row: Sequence[Any] | None, point: LogPoint, last: int) -> LogPoin
     return LogPoint(log_id=point.log_id, position=last, chain=row[2])
 
 
-def batch_after(connection: Connection, point: LogPoint, limit: int) -> LogBatch:
+def batch_after(
+    connection: Connection, point: LogPoint, limit: int, archived: ArchivedEvents | None = None
+) -> LogBatch:
     """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
-    rows = rows_after(connection, point.position, limit)
+    rows = rows_after(connection, point.position, limit, archived=archived)
     last = rows[-1][0] if rows else point.position
     found = connection.execute(NEXT_POINT, (point.position, last), binary=True).fetchone()
     after = next_point(found, point, last)
     return LogBatch(events=list(gapless(rows, point.position)), point=after)
 
 
-def _stored(row: Sequence[Any]) -> StoredEvent:
+def stored_event(row: Sequence[Any]) -> StoredEvent:
+    """What the chain covers of a row, of which more columns than those may follow."""
     return StoredEvent(
         position=row[0],
         stream=row[1],
@@ -362,39 +379,3 @@ def _stored(row: Sequence[Any]) -> StoredEvent:
         schema_version=row[4],
         body=document_of(row[BODY]),
     )
-
-
-def matching(where: EventFilter, before: int | None) -> Where:
-    """The conditions of a filter on the log."""
-    found = Where()
-    if before is not None:
-        found.add("position < %s", before)
-    if where.types:
-        found.add("type = ANY(%s)", list(where.types))
-    if where.streams:
-        _add_streams(found, where.streams)
-    if where.actor:
-        found.add("actor = %s", where.actor)
-    if where.correlation:
-        found.add("correlation = %s", where.correlation)
-    if where.after:
-        found.add("position > %s", where.after)
-    bounds = {"at >= %s": where.since, "at < %s": where.until, "position <= %s": where.up_to}
-    for condition, bound in bounds.items():
-        if bound is not None:
-            found.add(condition, bound)
-    return found
-
-
-def _add_streams(found: Where, streams: tuple[str, ...]) -> None:
-    alternatives: list[str] = []
-    values: list[str] = []
-    for stream in streams:
-        if stream.endswith("/"):
-            # "0" follows "/": everything in between begins with the prefix.
-            alternatives.append("stream >= %s AND stream < %s")
-            values.extend((stream, stream[:-1] + "0"))
-        else:
-            alternatives.append("stream = %s")
-            values.append(stream)
-    found.add("(" + " OR ".join(alternatives) + ")", *values)

@@ -6,20 +6,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from headgate.adapters.postgres.connections import (
-    Connection,
-    Pool,
-    connection_of,
-    stored_rows,
-)
-from headgate.adapters.postgres.event_log import (
-    BODY,
-    READ_STREAM,
-    gapless,
-    point_at,
-    recorded_of,
-    rows_after,
-)
+from headgate.adapters.postgres.archived_events import ArchivedEvents, rows_after
+from headgate.adapters.postgres.connections import Connection, Pool, connection_of
+from headgate.adapters.postgres.event_log import gapless, point_at, recorded_of, rows_of_stream
 from headgate.adapters.postgres.projection_rows import ProjectionRows
 from headgate.application.failures import Archived
 from headgate.application.historical_ports import folded_pods, selected_pods
@@ -48,8 +37,9 @@ RowType = TypeVar("RowType", bound=msgspec.Struct)
 class FollowerReads:
     """The reading half of the port `Followers`."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, archived: ArchivedEvents | None = None) -> None:
         self._reads = pool
+        self._archived = archived
 
     def queue_history(
         self, *, since: Instant, until: Instant, cluster_queue: str = ""
@@ -78,7 +68,7 @@ class FollowerReads:
         with self._snapshot("workload_pod") as (connection, generation, position):
             of_workload = (generation, query.workload)
             if connection.execute(_HAS_PODS, of_workload).fetchone() is None:
-                return _pods_in_log(connection, query, position)
+                return _pods_in_log(connection, query, position, self._archived)
             return _pods_in_rows(connection, query, generation, position)
 
     def _read(
@@ -164,13 +154,15 @@ def _pods_in_rows(
     )
 
 
-def _pods_in_log(connection: Connection, query: PodFilter, position: int) -> PodRows:
+def _pods_in_log(
+    connection: Connection, query: PodFilter, position: int, archived: ArchivedEvents | None
+) -> PodRows:
     """The pods of a workload after its events up to a position.
 
     Raises `Archived` where its events were archived and removed.
     """
     stream = workload_stream(query.workload)
-    rows = stored_rows(connection, READ_STREAM, (stream, 0), BODY)
+    rows = rows_of_stream(connection, stream, archived=archived)
     events = [recorded_of(row) for row in rows if row[0] <= position]
     if not any(isinstance(each.event, WorkloadSubmitted) for each in events):
         found = connection.execute(_FIRST_POSITION).fetchone()
@@ -217,8 +209,13 @@ _CHECKPOINT = """
 class PostgresFollowers(FollowerReads):
     """Fills the port `Followers`."""
 
-    def __init__(self, pool: Pool, projections: Iterable[Projection] = PROJECTIONS) -> None:
-        super().__init__(pool)
+    def __init__(
+        self,
+        pool: Pool,
+        projections: Iterable[Projection] = PROJECTIONS,
+        archived: ArchivedEvents | None = None,
+    ) -> None:
+        super().__init__(pool, archived)
         self._pool = pool
         self._projections = {projection.name: projection for projection in projections}
 
@@ -319,7 +316,7 @@ class PostgresFollowers(FollowerReads):
         after, limit = batch
         projections = [self._projections[name] for name in generations]
         skipped = skipped_types(projections)
-        rows = rows_after(connection, after, limit, skipped)
+        rows = rows_after(connection, after, limit, skipped=skipped, archived=self._archived)
         recorded = list(gapless(rows, after))
         for projection in projections:
             own = [fact for fact in recorded if projection.folds(type(fact.event))]

@@ -10,6 +10,7 @@ import msgspec
 import psycopg
 
 from headgate.adapters.postgres.append_encoding import state_of
+from headgate.adapters.postgres.archived_events import COLUMNS
 from headgate.adapters.postgres.connections import (
     Connection,
     Pool,
@@ -18,7 +19,7 @@ from headgate.adapters.postgres.connections import (
     keep_dictionary,
     outage_cause,
 )
-from headgate.adapters.postgres.event_log import COLUMNS, recorded_of
+from headgate.adapters.postgres.event_log import recorded_of
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import TALLIED_COLUMNS, PostgresCycleStore
 from headgate.adapters.postgres.stores import PostgresBacktestStore

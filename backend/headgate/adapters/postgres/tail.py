@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 
 from headgate.adapters.postgres.append_encoding import meet_dictionary, unknown_dictionaries
+from headgate.adapters.postgres.archived_events import BODY, COLUMNS
 from headgate.adapters.postgres.connections import (
     DICTIONARIES,
     Connection,
@@ -20,8 +21,6 @@ from headgate.adapters.postgres.connections import (
     is_outage,
 )
 from headgate.adapters.postgres.event_log import (
-    BODY,
-    COLUMNS,
     NEXT_POINT,
     gapless,
     next_point,

@@ -1,12 +1,13 @@
-"""Filters and orders of workloads as SQL on the columns of their rows.
+"""Filters and orders of workloads as SQL on the columns of their rows, and filters of events.
 
 `WorkloadFilter.matches` and `comes_after` say the same of states.
 """
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from headgate.application.ports import WorkloadQuery
+from headgate.application.ports import EventFilter, WorkloadQuery
 from headgate.application.workload_filter import (
     FieldCondition,
     NumberCondition,
@@ -198,3 +199,43 @@ def _add_labels(where: Where, selector: LabelSelector) -> None:
                 where.add("NOT jsonb_exists(labels, %s)", key)
             case "Gt" | "Lt":
                 raise AssertionError("label selectors compare no numbers")
+
+
+def events_matching(asked: EventFilter, before: int | None) -> Where:
+    """The conditions of a filter on events in the database."""
+    found = Where()
+    if before is not None:
+        found.add("position < %s", before)
+    if asked.types:
+        found.add("type = ANY(%s)", list(asked.types))
+    if asked.streams:
+        _add_streams(found, asked.streams)
+    if asked.actor:
+        found.add("actor = %s", asked.actor)
+    if asked.correlation:
+        found.add("correlation = %s", asked.correlation)
+    if asked.after:
+        found.add("position > %s", asked.after)
+    bounds = {
+        "at >= %s": asked.since,
+        "at < %s": asked.until,
+        "position <= %s": asked.up_to,
+    }
+    for condition, bound in bounds.items():
+        if bound is not None:
+            found.add(condition, bound)
+    return found
+
+
+def _add_streams(found: Where, streams: Iterable[str]) -> None:
+    alternatives: list[str] = []
+    values: list[str] = []
+    for stream in streams:
+        if stream.endswith("/"):
+            # "0" follows "/": everything in between begins with the prefix.
+            alternatives.append("stream >= %s AND stream < %s")
+            values.extend((stream, stream[:-1] + "0"))
+        else:
+            alternatives.append("stream = %s")
+            values.append(stream)
+    found.add("(" + " OR ".join(alternatives) + ")", *values)

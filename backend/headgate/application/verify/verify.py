@@ -9,7 +9,7 @@ import msgspec
 from headgate.application.failures import GapInLog
 from headgate.application.ports import EventLog
 from headgate.application.verify import Findings, Verification
-from headgate.application.verify.host_audit import HostAudit, moved
+from headgate.application.verify.host_audit import HostAudit, RoundAudit, moved
 from headgate.application.verify.lifecycle_audit import (
     AuditedWorkload,
     LifecycleAudit,
@@ -24,7 +24,6 @@ from headgate.application.verify.read_model_audit import (
     check_written,
     compare,
 )
-from headgate.application.verify.round_audit import RoundAudit
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import LogEvent, RecordedEvent
 from headgate.domain.rounds.state import RoundEvent
