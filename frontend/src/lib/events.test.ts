@@ -15,6 +15,7 @@ test("a type reads as words", () => {
   expect(typeWords("workload.explained")).toBe("Pending reason updated");
   expect(typeWords("cluster_queue.stopped")).toBe("Cluster queue stopped");
   expect(subjectOf("workload/team-a/train")).toBe("team-a/train");
+  expect(subjectOf("round/7-1")).toBe("Preemption");
 });
 
 test("an event says the reason people ask for first", () => {

@@ -124,5 +124,6 @@ export function workloadAddress(key: string): string {
 
 /** The name in a stream, as people know the object. */
 export function subjectOf(stream: string): string {
-  return stream.slice(stream.indexOf("/") + 1);
+  // A preemption has an ID and no name.
+  return stream.startsWith("round/") ? "Preemption" : stream.slice(stream.indexOf("/") + 1);
 }

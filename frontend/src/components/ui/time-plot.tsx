@@ -41,6 +41,11 @@ const RIGHT_PIXELS = 12;
 const TICKS_PIXELS = 24;
 /** The least distance of two labels of the time axis: a time of day to the second, and a gap. */
 const TIME_PIXELS = 72;
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** Seconds between two labels of the time axis: steps of a clock, close enough that a narrow chart has more than one. */
+const TIME_STEPS = [1, 2, 5, 10, 15, 30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 56 * DAY, 112 * DAY];
 /** The least distance of two labels of the vertical axis. */
 const LINE_PIXELS = 18;
 const MIN_BRUSH_PIXELS = 4;
@@ -123,7 +128,7 @@ function optionsOf(box: HTMLElement, series: ChartSeries[], limits: ChartLimit[]
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
     },
     axes: [
-      { ...axis, size: TICKS_PIXELS, space: TIME_PIXELS, gap: 4, values: (_, splits) => splits.map((at) => clockOf(at, callbacks.range())) },
+      { ...axis, size: TICKS_PIXELS, space: TIME_PIXELS, incrs: TIME_STEPS, gap: 4, values: (_, splits) => splits.map((at) => clockOf(at, callbacks.range())) },
       { ...axis, size: AXIS_PIXELS, space: LINE_PIXELS, values: (_, splits) => splits.map((value) => callbacks.words(value)) },
     ],
     series: [

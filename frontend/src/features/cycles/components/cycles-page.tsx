@@ -34,7 +34,7 @@ const COLUMNS: Column<Cycle>[] = [
 function Outcome({ cycle }: { cycle: Cycle }) {
   if (cycle.outcome !== "Conflict") return outcomeWords(cycle);
   return (
-    <span className={styles.conflict}>
+    <span className={styles.conflict} title={outcomeWords(cycle)}>
       <Badge tone="wait" icon={CircleX}>
         Conflict
       </Badge>
