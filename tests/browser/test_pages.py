@@ -1,5 +1,7 @@
 """Every page shows its data, is accessible and logs no error."""
 
+import re
+from collections import Counter
 from contextlib import suppress
 
 import pytest
@@ -21,6 +23,7 @@ IN_EVERY_RUN = (
     "queues", "workloads-panel", "events", "configuration-object", "simulator", "needs-attention",
 )  # fmt: skip
 """Pages of different parts; the nightly run looks at all, and tests of other pages at theirs."""
+LATEST = {"limit": "1000"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -130,6 +133,32 @@ def test_a_range_drawn_over_the_histogram_narrows_the_log(screen: Screen) -> Non
     wait_until(
         lambda: int(grid.get_attribute("aria-rowcount") or 0) >= everything, "all are shown again"
     )
+
+
+def test_events_are_filtered_by_tokens_and_grouped_by_what_caused_them(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    causes = [one.get("correlation") for one in client.read("/v1/events", LATEST)["items"]]
+    (cause, number), *_ = Counter(filter(None, causes)).most_common(1)
+    screen.open(f"/events?view=grouped&correlation={cause}", "Event log")
+    page = screen.page
+    group = page.get_by_role("button", name=re.compile(f"^Expand .*: {number} events$"))
+    group.click()
+    grid = page.get_by_role("grid", name="Events, newest first")
+    expect(grid).to_have_attribute("aria-rowcount", str(number + 2))
+    page.get_by_role("button", name=f"Remove correlation:{cause}").click()
+    expect(page).to_have_url(f"{screen.url}/events?view=grouped")
+    # Types that there are can be chosen by their beginning, and one that there is not leads back.
+    page.keyboard.press("/")
+    page.keyboard.type("type:node.cr")
+    option = page.get_by_role("option", name="type:node.created")
+    expect(option).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{screen.url}/events?view=grouped&type=node.created")
+    screen.open("/events?actor=user:nobody", "Event log")
+    page.get_by_role("button", name="Remove actor:user:nobody").last.click()
+    expect(grid).to_be_visible()
 
 
 def test_a_page_that_does_not_exist_leads_back(screen: Screen) -> None:

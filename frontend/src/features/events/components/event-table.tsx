@@ -1,13 +1,62 @@
-// The rows of the log.
-import { type Column, VirtualTable } from "@/components/ui/virtual-table";
+// The rows of the log: events, or groups of them that open in place.
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { useMemo } from "react";
+
 import { FactBadge } from "@/components/ui/event-line";
 import { ObjectName } from "@/components/ui/object-name";
 import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
-import type { Fact } from "@/lib/api/types";
+import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import { addressOfStream, factDetail, subjectOf } from "@/lib/events";
 
+import { type EventRow, groupDetail, groupWords, objectsOf } from "../model/groups";
 import styles from "./events-page.module.css";
+
+export interface EventTableProps {
+  rows: EventRow[];
+  /** The keys of the groups that show their events. */
+  open: ReadonlySet<string>;
+  opened: string;
+  onOpen: (row: EventRow) => void;
+  onEnd: () => void;
+}
+
+export function EventTable({ rows, open, onOpen, ...rest }: EventTableProps) {
+  const columns = useMemo(() => columnsOf(open, onOpen), [open, onOpen]);
+  return <VirtualTable label="Events, newest first" columns={columns} rows={rows} rowKey={({ key }) => key} onOpen={onOpen} {...rest} />;
+}
+
+function columnsOf(open: ReadonlySet<string>, onOpen: (row: EventRow) => void): Column<EventRow>[] {
+  return [
+    { id: "at", header: "Time", width: "6.5rem", cell: ({ fact }) => <Timestamp at={fact.at} /> },
+    { id: "type", header: "Event", width: "16rem", narrow: "minmax(0, 1.6fr)", cell: (row) => <What row={row} isOpen={open.has(row.key)} onOpen={onOpen} /> },
+    { id: "stream", header: "Object", width: "minmax(9rem, 1.2fr)", narrow: "minmax(0, 1fr)", cell: ({ fact, group }) => <About stream={fact.stream} objects={group ? objectsOf(group) : 1} /> },
+    { id: "detail", header: "Detail", width: "minmax(0, 3fr)", below: true, cell: (row) => <Detail at={row.fact.at} words={row.group ? groupDetail(row.group) : factDetail(row.fact)} /> },
+    { id: "actor", header: "Actor", width: "7rem", spare: true, cell: ({ fact }) => <span className={styles.soft}>{fact.actor}</span> },
+  ];
+}
+
+function What({ row, isOpen, onOpen }: { row: EventRow; isOpen: boolean; onOpen: (row: EventRow) => void }) {
+  const { fact, group, isInside } = row;
+  if (group === undefined) {
+    return (
+      <span className={isInside ? styles.inside : undefined}>
+        <FactBadge fact={fact} />
+      </span>
+    );
+  }
+  const words = groupWords(group);
+  return (
+    <button type="button" className={styles.fold} aria-expanded={isOpen} aria-label={`${isOpen ? "Collapse" : "Expand"} ${words}: ${group.length} events`} onClick={() => onOpen(row)}>
+      {isOpen ? <ChevronDown aria-hidden="true" /> : <ChevronRight aria-hidden="true" />}
+      {words}: {group.length} events
+    </button>
+  );
+}
+
+function About({ stream, objects }: { stream: string; objects: number }) {
+  return objects === 1 ? <Name stream={stream} /> : <span className={styles.soft}>{objects} objects</span>;
+}
 
 /** The object of a stream; of a long name the namespace is cut first. */
 function Name({ stream }: { stream: string }) {
@@ -16,38 +65,14 @@ function Name({ stream }: { stream: string }) {
   return address === "" ? name : <RouterLink to={address} className={styles.name}>{name}</RouterLink>;
 }
 
-const COLUMNS: Column<Fact>[] = [
-  { id: "position", header: "Position", width: "5rem", spare: true, end: true, cell: (fact) => <span className="number">#{fact.position}</span> },
-  { id: "type", header: "Type", width: "12rem", narrow: "11rem", cell: (fact) => <FactBadge fact={fact} /> },
-  {
-    id: "stream",
-    header: "Object",
-    width: "minmax(9rem, 1.2fr)",
-    narrow: "minmax(0, 1fr)",
-    cell: (fact) => <Name stream={fact.stream} />,
-  },
-  {
-    id: "detail",
-    header: "Detail",
-    width: "minmax(0, 3fr)",
-    below: true,
-    cell: (fact) => (
-      <span className={styles.soft} title={factDetail(fact)}>
-        {factDetail(fact)}
+/** On a phone the time stands on this second line, as it has no column there. */
+function Detail({ at, words }: { at: string; words: string }) {
+  return (
+    <span className={styles.soft} title={words}>
+      <span className={styles.when}>
+        <Timestamp at={at} />
       </span>
-    ),
-  },
-  { id: "actor", header: "Actor", width: "7rem", spare: true, cell: (fact) => <span className={styles.soft}>{fact.actor}</span> },
-  { id: "at", header: "Time", width: "6rem", end: true, cell: (fact) => <Timestamp at={fact.at} /> },
-];
-
-export interface EventTableProps {
-  facts: Fact[];
-  opened: string;
-  onOpen: (fact: Fact) => void;
-  onEnd: () => void;
-}
-
-export function EventTable({ facts, ...rest }: EventTableProps) {
-  return <VirtualTable label="Events, newest first" columns={COLUMNS} rows={facts} rowKey={(fact) => String(fact.position)} {...rest} />;
+      {words}
+    </span>
+  );
 }

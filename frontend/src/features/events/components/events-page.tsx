@@ -1,22 +1,23 @@
 // The event log: filtered by the address, with a histogram above and each event in full.
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 
 import { Bars } from "@/components/ui/bars";
 import { Button } from "@/components/ui/button";
-import { FieldGrid, SelectField, TextField } from "@/components/ui/fields";
+import { SelectField } from "@/components/ui/fields";
 import { Card, Page } from "@/components/ui/layout";
 import { NewRowsButton } from "@/components/ui/new-rows-button";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { EventPage } from "@/lib/api/types";
-import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { eventQuery, eventsFromQuery, histogramQuery, newestEventsQuery } from "../api/events";
-import { type EVENT_FILTERS, type EventFilters, eventFiltersIn, rangeOf, timesOf } from "../model/filters";
+import { type EventFilters, eventFiltersIn, rangeOf, timesOf, tokensOf, withoutToken } from "../model/filters";
+import { type EventRow, eventRows, groupedRows } from "../model/groups";
 import { EventPanel } from "./event-panel";
 import { EventTable } from "./event-table";
+import { EventsFilter } from "./events-filter";
 import styles from "./events-page.module.css";
 
 const SPANS = [
@@ -24,22 +25,26 @@ const SPANS = [
   { value: "360", words: "Last 6 hours" },
   { value: "1440", words: "Last day" },
 ] as const;
+const LOOKS = [
+  { value: "", words: "Table" },
+  { value: "grouped", words: "Grouped" },
+] as const;
 
 export function EventsPage() {
   const url = useUrl();
   const filters = eventFiltersIn(url);
+  const minutes = Number(url.get("minutes") || "60");
   return (
     <Page title="Event log">
-      <Shape filters={filters} />
-      <Filters filters={filters} />
+      <Filters filters={filters} minutes={minutes} />
+      <Shape filters={filters} minutes={minutes} />
       <EventList key={JSON.stringify(filters)} filters={filters} />
     </Page>
   );
 }
 
-function Shape({ filters }: { filters: EventFilters }) {
+function Shape({ filters, minutes }: { filters: EventFilters; minutes: number }) {
   const url = useUrl();
-  const minutes = Number(url.get("minutes") || "60");
   const histogram = useQuery(histogramQuery(minutes));
   const aside = (
     <div className={styles.span}>
@@ -68,32 +73,28 @@ function Shape({ filters }: { filters: EventFilters }) {
   );
 }
 
-function Filters({ filters }: { filters: EventFilters }) {
+function Filters({ filters, minutes }: { filters: EventFilters; minutes: number }) {
   const url = useUrl();
-  const first = useRef<HTMLInputElement>(null);
-  useHotkeys({ "/": () => first.current?.focus() });
-  const field = (name: (typeof EVENT_FILTERS)[number], label: string, placeholder: string, ref?: React.Ref<HTMLInputElement>) => (
-    <TextField
-      key={name + filters[name]}
-      ref={ref}
-      label={label}
-      placeholder={placeholder}
-      type="search"
-      defaultValue={filters[name]}
-      spellCheck={false}
-      onBlur={(event) => event.target.value.trim() !== filters[name] && url.change({ [name]: event.target.value.trim() })}
-      onKeyDown={(event) => (event.key === "Enter" || event.key === "Escape") && event.currentTarget.blur()}
-    />
-  );
   return (
-    <search aria-label="Filter events">
-      <FieldGrid>
-        {field("type", "Type", "workload.admitted", first)}
-        {field("stream", "Stream", "workload/team-a/train")}
-        {field("actor", "Actor", "user:ana")}
-        {field("correlation", "Correlation ID", "request or scheduling cycle")}
-      </FieldGrid>
-    </search>
+    <div className={styles.bar}>
+      <EventsFilter filters={filters} minutes={minutes} onChange={(changes) => url.change(changes)} />
+      <SelectField label="Show as" options={LOOKS} value={url.get("view")} onChange={(event) => url.change({ view: event.target.value }, "replace")} />
+    </div>
+  );
+}
+
+/** Nothing is left: each token can go by itself. */
+function NoMatch({ filters }: { filters: EventFilters }) {
+  const url = useUrl();
+  return (
+    <Empty title="No event matches">
+      <p>New events appear automatically.</p>
+      {tokensOf(filters).map((token) => (
+        <Button key={token} onClick={() => url.change(withoutToken(filters, token))}>
+          Remove {token}
+        </Button>
+      ))}
+    </Empty>
   );
 }
 
@@ -114,7 +115,7 @@ function EventList({ filters }: { filters: EventFilters }) {
         title="Events"
         aside={<NewRowsButton count={waiting} more={waiting === newest.data.items.length && Boolean(newest.data.next)} onShow={() => setFirst(newest.data)} />}
       >
-        {first === undefined ? <Empty title="No event matches">Change the filters. New events appear automatically.</Empty> : <EventRows key={positionOf(first)} filters={filters} first={first} />}
+        {first === undefined ? <NoMatch filters={filters} /> : <EventRows key={positionOf(first)} filters={filters} first={first} />}
       </Card>
     </>
   );
@@ -131,14 +132,24 @@ function EventRows({ filters, first }: { filters: EventFilters; first: EventPage
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  const open = url.get("open");
-  const listed = rows.find((fact) => String(fact.position) === open);
+  const isGrouped = url.get("view") === "grouped";
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const shown = useMemo(() => (isGrouped ? groupedRows(rows, open) : eventRows(rows)), [rows, isGrouped, open]);
+  const onOpen = useCallback(
+    ({ key, group }: EventRow) => {
+      if (group === undefined) url.change({ open: key }, "replace");
+      else setOpen((known) => (known.has(key) ? new Set([...known].filter((one) => one !== key)) : new Set([...known, key])));
+    },
+    [url],
+  );
+  const named = url.get("open");
+  const listed = rows.find((fact) => String(fact.position) === named);
   // An address names an event that the list may not have read yet.
-  const one = useQuery({ ...eventQuery(Number(open)), enabled: open !== "" && listed === undefined });
-  const opened = listed ?? (open === "" ? undefined : one.data);
+  const one = useQuery({ ...eventQuery(Number(named)), enabled: named !== "" && listed === undefined });
+  const opened = listed ?? (named === "" ? undefined : one.data);
   return (
     <>
-      <EventTable facts={rows} opened={open} onOpen={(fact) => url.change({ open: String(fact.position) }, "replace")} onEnd={onEnd} />
+      <EventTable rows={shown} open={open} opened={named} onOpen={onOpen} onEnd={onEnd} />
       {opened && <EventPanel fact={opened} onClose={() => url.change({ open: "" }, "replace")} />}
     </>
   );
