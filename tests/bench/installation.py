@@ -90,12 +90,14 @@ def ask(
     path: str,
     body: bytes | None = None,
     content_type: str = "application/json",
+    method: str | None = None,
 ) -> object:
     """Sends one unmeasured request; returns the JSON of the answer, None for other answers."""
     request = urllib.request.Request(
         f"http://127.0.0.1:{services.port}{path}",
         data=body,
         headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": content_type},
+        method=method,
     )
     with urllib.request.urlopen(request, timeout=30) as answer:
         if "json" not in answer.headers.get("Content-Type", ""):

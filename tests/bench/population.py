@@ -4,14 +4,17 @@ Nothing is decided, so that it takes a fraction of the time that an installation
 """
 
 import tempfile
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from headgate.adapters.manifests.parse import Desired
 from headgate.application.commands.append_unit import configures, rows_of
-from headgate.application.ports import Appended, AppendUnit, NewEvent, WrittenObject
+from headgate.application.ports import Appended, AppendUnit, NewEvent, Verdict, WrittenObject
 from headgate.bootstrap import Platform, migrate, open_platform
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec
@@ -49,6 +52,11 @@ OPEN_QUEUE = "open"
 NOMINAL = 1_000_000_000_000_000
 GROUP = 500
 """Units that share a transaction, as in a group commit under load."""
+
+FIRST_FINISHED = 1_000_000_000
+"""Numbers of finished workloads begin here, so that no name is given twice."""
+
+MAX_UNDER_WAY = 2
 
 SUBMITTED = EventMetadata(actor="user:bench")
 StreamEvent = tuple[str, DomainEvent]
@@ -100,6 +108,9 @@ class Population:
         self._platform = platform
         self._config = ClusterState()
         self._opened = 0
+        self._groups = 0
+        self._appender = ThreadPoolExecutor(1, thread_name_prefix="append")
+        self._under_way: deque[Future[list[Verdict]]] = deque()
 
     def configure(self) -> None:
         """Append the queues, each in a transaction of its own as decisions on them are."""
@@ -119,6 +130,7 @@ class Population:
                 configures=configures(stream, event),
             )
             self._append([_unit(new, version, states[stream], at)])
+            self._finish_appends()
             self._config.apply(
                 RecordedEvent(
                     position=self._config.position + 1,
@@ -137,34 +149,65 @@ class Population:
 
     def add_finished(self, mix: Mix, count: int) -> None:
         """Append so many lives of five events, one event of each workload in a transaction."""
-        # Numbers from above, so that no name is given twice.
-        self._add([(mix, 1_000_000_000 + self.finished + n, True) for n in range(count)])
+        self._add([(mix, FIRST_FINISHED + self.finished + n, True) for n in range(count)])
         self.finished += count
+
+    def add_finished_at_once(self, mix: Mix, count: int) -> None:
+        """Append so many lives of five events, each of them whole in one unit and one row.
+
+        It takes a third of the time of `add_finished`; what a life takes in the database is less.
+        """
+        first = FIRST_FINISHED + self.finished
+        for start in range(first, first + count, GROUP):
+            self._extend_log()
+            at = self._platform.event_log.now()
+            self._append(
+                [
+                    self._whole_life(mix, number, at)
+                    for number in range(start, min(start + GROUP, first + count))
+                ]
+            )
+        self._finish_appends()
+        self.finished += count
+
+    def _whole_life(self, mix: Mix, number: int, at: Instant) -> AppendUnit:
+        queue = queue_of(number, self.partitions)
+        submitted, desired = a_submission_of(mix, number, queue)
+        stream = f"workload/{submitted.namespace}/{submitted.name}"
+        state: object = Absent()
+        events = []
+        for event in a_life_of(submitted, queue):
+            state = evolve_state("workload", state, event, at)
+            events.append(NewEvent(stream=stream, event=event, wakes=self._wakes(state)))
+        return AppendUnit(
+            at=at,
+            metadata=SUBMITTED,
+            expected={stream: 0},
+            events=tuple(events),
+            rows=rows_of(stream, state),
+            written=_written(desired),
+        )
 
     def add_to_open_queue(self) -> str:
         """Append a submit that is admitted at once; returns its partition."""
         self._opened += 1
         event, _ = a_submission_of("small", 2_000_000_000 + self._opened, OPEN_QUEUE)
         self._append_lives([iter((event,))], [()])
+        self._finish_appends()
         return self._config.layout.of_cluster_queue[OPEN_QUEUE]
 
     def _add(self, wanted: Sequence[tuple[Mix, int, bool]]) -> None:
         for start in range(0, len(wanted), GROUP):
-            if start % (100 * GROUP) == 0:
-                self._platform.maintenance.extend_log()
+            self._extend_log()
             lives: list[Iterator[WorkloadEvent]] = []
             written: list[tuple[WrittenObject, ...]] = []
             for mix, number, is_whole_life in wanted[start : start + GROUP]:
                 queue = queue_of(number, self.partitions)
                 event, desired = a_submission_of(mix, number, queue)
                 lives.append(a_life_of(event, queue) if is_whole_life else iter((event,)))
-                written.append(
-                    tuple(
-                        WrittenObject(digest=sha256(body).hexdigest(), body=body)
-                        for body in desired.templates
-                    )
-                )
+                written.append(_written(desired))
             self._append_lives(lives, written)
+        self._finish_appends()
 
     def _append_lives(
         self,
@@ -189,9 +232,33 @@ class Population:
     def _wakes(self, state: object) -> tuple[str, ...]:
         return (self._config.layout.key_of(state),)  # type: ignore[arg-type]
 
+    def _extend_log(self) -> None:
+        """Makes the partitions of the log ahead of the group that comes next, now and then."""
+        if self._groups % 100 == 0:
+            self._finish_appends()
+            self._platform.maintenance.extend_log()
+        self._groups += 1
+
     def _append(self, units: Sequence[AppendUnit]) -> None:
-        for verdict in self._platform.event_log.append(units):
+        """Append in order, in a thread: the next group is made while the database writes."""
+        while len(self._under_way) >= MAX_UNDER_WAY:
+            self._check_first()
+        append = self._platform.event_log.append
+        self._under_way.append(self._appender.submit(append, units))
+
+    def _finish_appends(self) -> None:
+        while self._under_way:
+            self._check_first()
+
+    def _check_first(self) -> None:
+        for verdict in self._under_way.popleft().result():
             assert isinstance(verdict, Appended), verdict
+
+
+def _written(desired: Desired) -> tuple[WrittenObject, ...]:
+    return tuple(
+        WrittenObject(digest=sha256(body).hexdigest(), body=body) for body in desired.templates
+    )
 
 
 def _unit(

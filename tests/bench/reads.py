@@ -1,5 +1,9 @@
 """`python -m tests.bench.reads`: what each read takes over REST with many workloads pending.
 
+`PAGE_READS` are the read models that the web page is made of, N1 to N15 of its design. They find
+what an installation has: a topology with hosts, an executor, a saved view, and the workloads;
+without preemptions, backtests and predictions those lists are empty.
+
 Each size is measured on one installation that grows. The ratio of two sizes compares the fastest
 answers, which other load of the machine disturbs least.
 """
@@ -7,17 +11,19 @@ answers, which other load of the machine disturbs least.
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from http.client import HTTPConnection
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from tests.bench.installation import TOKEN, Installation, running_server
-from tests.bench.population import Population, filled_database
+from tests.bench.installation import TOKEN, Installation, ask, running_server
+from tests.bench.population import FIRST_FINISHED, Population, filled_database
 from tests.bench.start import settle
-from tests.builders.mixes import NAMESPACE
+from tests.builders.mixes import GPU, NAMESPACE
 
 LISTS = (
     "workloads, newest",
@@ -28,8 +34,34 @@ LISTS = (
     "rows of workloads, newest",
     "pending workloads of a queue",
 )
+TOPOLOGY, HOSTS = "hosts", 200
+OUTAGES = "node.fell_silent,node.executor_lost,executor.lost"
+STREAM = "/v1/stream"
+WORKLOAD = f"/v1/namespaces/{NAMESPACE}/workloads/{{}}"
 OVERVIEW, METRICS, EXPLANATION, STUCK = "overview", "metrics", "explanation", "stuck workloads"
-READS = (*LISTS, OVERVIEW, METRICS, EXPLANATION, STUCK)
+PAGE_READS = {
+    "N1 usage over time": (f"/v1/usage?resource={quote(GPU)}&points=48",),
+    "N2 marks": ("/v1/history?limit=200", f"/v1/events?type={OUTAGES}&limit=200"),
+    "N3 summaries of queues": ("/v1/queues/summary",),
+    "N4 attention": ("/v1/attention",),
+    "N5 rows by a filter": (
+        f"/v1/workload-rows?limit=100&filter={quote('phase:Pending gpu:>1')}&orderBy=name",
+    ),
+    "N5 groups of rows": ("/v1/workload-rows/groups?by=queue&limit=100",),
+    "N6 saved views": ("/v1/views",),
+    "N7 explanation with history": (f"{WORKLOAD.format('{pending}')}/explanation?history=10",),
+    "N8 pods of a workload": (f"{WORKLOAD.format('{finished}')}/pods",),
+    "N9 map of a topology": (f"/v1/topologies/{TOPOLOGY}/map",),
+    "N10 preemptions and their sums": ("/v1/preemptions?limit=100",),
+    "N11 sums of cycles": ("/v1/cycles/summary?points=48",),
+    "N12 backtests": ("/v1/backtests?limit=50",),
+    "N13 first message of the stream": (STREAM,),
+    "N14 executors": ("/v1/executors",),
+    "N15 calibration of predictions": ("/v1/predictions",),
+}
+"""The paths of each, read one after the other; a workload is named where its phase stands."""
+
+READS = (*LISTS, OVERVIEW, METRICS, EXPLANATION, STUCK, *PAGE_READS)
 MAX_RATIO = 1.1
 START_SECONDS = 600.0
 READ_SECONDS = 8.0
@@ -88,12 +120,53 @@ def read_times(
     services: Installation, population: Population, seconds: float = READ_SECONDS
 ) -> dict[str, ReadTimes]:
     """Returns the times of each read, once the API has followed the log and is at rest."""
+    documents = b"\n---\n".join(map(msgspec.json.encode, _objects()))
+    ask(services, "/v1/apply", documents, "application/yaml")
+    ask(services, "/v1/views/mine", msgspec.json.encode({"query": "filter=gpu:>1"}), method="PUT")
     until_at_rest(services)
     with _getter(services) as get:
-        return {
-            name: _timed(lambda path=path: get(path), seconds)  # type: ignore[misc]
-            for name, path in _paths(get, population).items()
+        paths = _paths(get, population)
+        assert tuple(paths) == READS
+        return {name: _timed(partial(_each, get, paths[name]), seconds) for name in READS}
+
+
+def _each(get: Callable[[str], bytes], paths: Sequence[str]) -> None:
+    for path in paths:
+        get(path)
+
+
+def _objects() -> list[dict[str, Any]]:
+    """What the read models of hosts and executors tell of; nothing is admitted on it."""
+    kueue, label = "kueue.x-k8s.io/v1beta2", "kubernetes.io/hostname"
+    levels = [{"nodeLabel": "rack"}, {"nodeLabel": label}]
+    flavor = {"nodeLabels": {"pool": TOPOLOGY}, "topologyName": TOPOLOGY}
+    selector = {"nodeSelector": {"headgate.dev/executor": TOPOLOGY}}
+    hosts = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": f"host-{number}",
+                "labels": {
+                    "pool": TOPOLOGY,
+                    "rack": f"rack-{number // 20}",
+                    label: f"host-{number}",
+                },
+            },
+            "status": {"allocatable": {"cpu": "64", "memory": "512Gi", GPU: "8"}},
         }
+        for number in range(HOSTS)
+    ]
+    objects = (
+        ("Topology", kueue, {"levels": levels}),
+        ("ResourceFlavor", kueue, flavor),
+        ("Executor", "headgate.dev/v1", selector),
+    )
+    configured = [
+        {"apiVersion": version, "kind": kind, "metadata": {"name": TOPOLOGY}, "spec": spec}
+        for kind, version, spec in objects
+    ]
+    return [*configured, *hosts]
 
 
 def until_at_rest(services: Installation) -> None:
@@ -110,7 +183,7 @@ def until_at_rest(services: Installation) -> None:
     raise TimeoutError("the workers went on appending")
 
 
-def _paths(get: Callable[[str], bytes], population: Population) -> dict[str, str]:
+def _paths(get: Callable[[str], bytes], population: Population) -> dict[str, tuple[str, ...]]:
     first = json.loads(get("/v1/workloads?limit=100"))
     following = quote(first["metadata"]["continue"])
     pending = f"training-{population.pending // 2}"
@@ -127,7 +200,12 @@ def _paths(get: Callable[[str], bytes], population: Population) -> dict[str, str
         f"/v1/namespaces/{NAMESPACE}/workloads/{pending}/explanation",
         "/v1/stuck-workloads",
     )
-    return dict(zip(READS, paths, strict=True))
+    names = {"pending": pending, "finished": f"training-{FIRST_FINISHED}"}
+    of_pages = {
+        name: tuple(path.format(**names) for path in several)
+        for name, several in PAGE_READS.items()
+    }
+    return {name: (path,) for name, path in zip(READS, paths, strict=False)} | of_pages
 
 
 @contextmanager
@@ -138,7 +216,12 @@ def _getter(services: Installation) -> Iterator[Callable[[str], bytes]]:
     def get(path: str) -> bytes:
         connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})
         answer = connection.getresponse()
-        body = answer.read()
+        if path == STREAM:
+            body = answer.readline()
+            # What follows never ends; the next request has a connection of its own.
+            connection.close()
+        else:
+            body = answer.read()
         assert answer.status == 200, f"{path} was answered with {answer.status}: {body[:500]!r}"
         return body
 

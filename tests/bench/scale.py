@@ -2,13 +2,16 @@
 
 One installation grows to half of the workloads, then to all of them; reads are measured at both
 sizes. Memory is measured without a database, as the slope from half of the workloads to all, of
-`MAX_FOLDED` at most: a longer fold takes minutes and has the same slope.
+`MAX_FOLDED` at most: a longer fold takes minutes and has the same slope. Bytes in Postgres are
+those of `MAX_STORED` workloads at most, appended as an installation does; the others are appended
+in the fastest way. How long each step took goes to the standard error.
 """
 
 import argparse
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -25,6 +28,7 @@ from tests.bench.reads import (
     MAX_RATIO,
     METRICS,
     OVERVIEW,
+    PAGE_READS,
     READS,
     START_SECONDS,
     STUCK,
@@ -34,11 +38,12 @@ from tests.bench.reads import (
     until_at_rest,
 )
 from tests.bench.start import UPGRADES, first_decision, settle
-from tests.bench.storage import storage_each
+from tests.bench.storage import follow, storage_each
 from tests.builders.mixes import Mix, a_manifest_of
 
 PARTITIONS = 10
 MAX_FOLDED = 20_000
+MAX_STORED = 20_000
 WORKERS = (1, 2, 4)
 BATCH, BATCHES = 1_000, 3
 FIRST_OF_BATCHES = 3_000_000_000
@@ -93,7 +98,8 @@ def summary(targets: list[Target]) -> str:
 
 def measure(sizes: Sizes) -> Iterator[Target]:
     """Yields each target as soon as it is measured."""
-    yield from _memory(sizes)
+    with _noted("memory of folds"):
+        yield from _memory(sizes)
     with filled_database(PARTITIONS) as filled:
         yield from _installation(filled, sizes)
 
@@ -113,27 +119,47 @@ def _memory(sizes: Sizes) -> Iterator[Target]:
 def _installation(filled: Filled, sizes: Sizes) -> Iterator[Target]:
     directory, platform, population = filled
     url = platform.settings.database_url
-    population.add_finished("training", sizes.finished // 2)
-    population.add_pending("training", sizes.pending // 2)
-    settle(platform)
-    with running_server(directory, url, START_SECONDS) as services:
+    with _noted("fill to half"):
+        population.add_finished_at_once("training", sizes.finished // 2)
+        population.add_pending("training", sizes.pending // 2)
+    with _noted("follow and settle"):
+        follow(platform)
+        settle(platform)
+    with _noted("reads at half"), running_server(directory, url, START_SECONDS) as services:
         half = read_times(services, population, sizes.read_seconds)
-    lives = storage_each(
-        platform, population, "training", sizes.finished - population.finished, is_life=True
-    )
-    submits = storage_each(
-        platform, population, "training", sizes.pending - population.pending, is_life=False
-    )
-    yield _at_most("Postgres per pending submit", submits.total, 1_200, "B")
-    yield _at_most("Postgres per life of five events", lives.total, 2_000, "B")
-    settle(platform)
-    with running_server(directory, url, START_SECONDS) as services:
+    with _noted("storage"):
+        yield from _storage(platform, population, sizes)
+    with _noted("fill"):
+        population.add_finished_at_once("training", sizes.finished - population.finished)
+        population.add_pending("training", sizes.pending - population.pending)
+    with _noted("follow and settle"):
+        follow(platform)
+        settle(platform)
+    with _noted("reads and submits"), running_server(directory, url, START_SECONDS) as services:
         whole = read_times(services, population, sizes.read_seconds)
         costs = [submit_cost(services, mix, sizes.batch) for mix in ("small", "training")]
     yield from _reads(half, whole)
     for mix, cost, most in zip(("small", "training"), costs, (210, 310), strict=True):
         yield _at_most(f"processor time of a batched submit, {mix}", cost, most, "µs")
-    yield from _starts(platform, population)
+    with _noted("starts and shares"):
+        yield from _starts(platform, population)
+
+
+@contextmanager
+def _noted(name: str) -> Iterator[None]:
+    """Says how long a step took, on the standard error."""
+    began = time.monotonic()
+    yield
+    print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+
+
+def _storage(platform: Platform, population: Population, sizes: Sizes) -> Iterator[Target]:
+    lives = min(sizes.finished - population.finished, MAX_STORED)
+    found = storage_each(platform, population, "training", lives, is_life=True)
+    yield _at_most("Postgres per life of five events", found.total, 2_000, "B")
+    submits = min(sizes.pending - population.pending, MAX_STORED)
+    found = storage_each(platform, population, "training", submits, is_life=False)
+    yield _at_most("Postgres per pending submit", found.total, 1_200, "B")
 
 
 def _reads(half: dict[str, ReadTimes], whole: dict[str, ReadTimes]) -> Iterator[Target]:
@@ -141,6 +167,10 @@ def _reads(half: dict[str, ReadTimes], whole: dict[str, ReadTimes]) -> Iterator[
     yield _at_most(f"lists, p95 of the slowest ({slowest})", whole[slowest].p95_ms, 50, "ms")
     for name, most in ((OVERVIEW, 50), (METRICS, 200), (EXPLANATION, 30), (STUCK, 50)):
         yield _at_most(f"{name}, p95", whole[name].p95_ms, most, "ms")
+    for name in PAGE_READS:
+        yield _at_most(
+            f"{name}, p95", whole[name].p95_ms, 30 if "explanation" in name else 50, "ms"
+        )
     grown = max(READS, key=lambda name: ratio(half[name], whole[name]))
     largest = ratio(half[grown], whole[grown])
     yield Target(
