@@ -173,6 +173,28 @@ def test_a_workload_that_does_not_exist_says_so(screen: Screen) -> None:
     screen.complaints = [text for text in screen.complaints if "404" not in text]
 
 
+def test_density_and_time_zone_are_the_choice_of_the_user(screen: Screen) -> None:
+    page = screen.page
+    # Where the browser is in UTC, the choice would change nothing.
+    browser = page.context.new_cdp_session(page)
+    browser.send("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Tokyo"})
+    screen.open("/queues", "Queues")
+    row = page.get_by_role("grid").get_by_role("row").nth(1)
+    height = row.evaluate("row => row.clientHeight")
+    page.get_by_role("button", name="Signed in as").click()
+    page.get_by_role("menuitemcheckbox", name="Density: compact").click()
+    lower = "height => document.querySelectorAll('[role=row]')[1].clientHeight < height"
+    page.wait_for_function(lower, arg=height)
+    page.get_by_role("button", name="Signed in as").click()
+    expect(page.get_by_role("menuitemcheckbox", name="Time zone: Asia/Tokyo")).to_be_checked()
+    page.get_by_role("menuitemcheckbox", name="Time zone: UTC").click()
+    screen.wait_until_settled()
+    # Both outlive the page.
+    assert row.evaluate("row => row.clientHeight") < height
+    page.get_by_role("button", name="Time range").click()
+    expect(page.get_by_text("Time zone UTC", exact=True)).to_be_visible()
+
+
 def test_the_appearance_follows_the_choice_over_the_system(overview: Screen) -> None:
     page = overview.page.locator("body")
     light = overview.page.evaluate("getComputedStyle(document.body).backgroundColor")

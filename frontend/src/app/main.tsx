@@ -8,6 +8,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
 import { currentToken, takeTokenFromUrl } from "@/lib/api/session";
+import { applyDensity, chosenDensity } from "@/lib/density";
 
 import { Providers } from "./providers";
 import { router } from "./router";
@@ -17,6 +18,7 @@ const PAGE_MILLISECONDS = 300;
 
 takeTokenFromUrl(window.location, window.history);
 applyTheme(chosenTheme());
+applyDensity(chosenDensity());
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no element with the id root");

@@ -1,10 +1,12 @@
-// The signed-in user, the page to start with, and signing out.
+// The signed-in user, how pages are shown to them, and signing out.
 import { CircleUser } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { Menu } from "@/components/ui/menu";
 import { signOut } from "@/lib/api/session";
+import { DENSITIES, applyDensity, useDensity } from "@/lib/density";
+import { type Zone, ZONES, chooseZone, chosenZone, zoneName } from "@/lib/format/zone";
 import { useIdentity } from "@/lib/hooks/use-session";
 
 import { chooseStart, chosenStart, START_PAGES, type StartPage } from "./start-page";
@@ -12,6 +14,7 @@ import { chooseStart, chosenStart, START_PAGES, type StartPage } from "./start-p
 export function PersonMenu({ onHelp }: { onHelp: () => void }) {
   const identity = useIdentity();
   const [start, setStart] = useState(chosenStart);
+  const density = useDensity();
   const choose = (next: StartPage) => {
     chooseStart(next);
     setStart(next);
@@ -25,6 +28,8 @@ export function PersonMenu({ onHelp }: { onHelp: () => void }) {
         </Button>
       }
       items={[
+        ...DENSITIES.map((key) => ({ key, words: `Density: ${key}`, checked: key === density, onSelect: () => applyDensity(key) })),
+        ...ZONES.map((key) => ({ key: `zone-${key}`, words: `Time zone: ${zoneName(key)}${key === "local" ? " (browser)" : ""}`, checked: key === chosenZone(), onSelect: () => showZone(key) })),
         ...START_PAGES.map(({ key, words }) => ({ key, words: `Start page: ${words}`, checked: key === start, onSelect: () => choose(key) })),
         { key: "help", words: "Keyboard shortcuts", onSelect: onHelp },
         { key: "documentation", words: "Documentation", onSelect: () => window.open("/help", "_blank", "noopener") },
@@ -33,4 +38,10 @@ export function PersonMenu({ onHelp }: { onHelp: () => void }) {
       ]}
     />
   );
+}
+
+/** All instants of the page are in one zone, so it begins anew. */
+function showZone(zone: Zone): void {
+  chooseZone(zone);
+  window.location.reload();
 }

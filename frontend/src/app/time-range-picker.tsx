@@ -6,6 +6,7 @@ import { type SubmitEvent, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
 import { announce } from "@/components/ui/notices";
+import { zoneInstant, zoneName, zoneText } from "@/lib/format/zone";
 import { useFreshness } from "@/lib/hooks/use-live";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { searchWith } from "@/lib/hooks/use-url";
@@ -69,10 +70,10 @@ function IncidentLink({ range }: { range: TimeRange }) {
 function Custom({ range, onChoose }: { range: TimeRange; onChoose: (range: TimeRange) => void }) {
   const [[from, to]] = useState(() => boundsOf(range, Date.now()));
   const [length, setLength] = useState("");
-  const [start, setStart] = useState(localText(from));
-  const [end, setEnd] = useState(localText(to));
+  const [start, setStart] = useState(zoneText(from));
+  const [end, setEnd] = useState(zoneText(to));
   const isLength = secondsOf(length) !== undefined;
-  const bounds = [Date.parse(start), Date.parse(end)] as const;
+  const bounds = [zoneInstant(start), zoneInstant(end)] as const;
   const isValid = length.trim() === "" ? bounds[0] < bounds[1] : isLength;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -84,16 +85,10 @@ function Custom({ range, onChoose }: { range: TimeRange; onChoose: (range: TimeR
       <TextField label="Length until now" placeholder="90m, 2h, 3d" value={length} onChange={(event) => setLength(event.target.value)} />
       <TextField label="From" type="datetime-local" step={1} value={start} onChange={(event) => setStart(event.target.value)} />
       <TextField label="To" type="datetime-local" step={1} value={end} onChange={(event) => setEnd(event.target.value)} />
-      <p className={styles.zone}>Time zone {Intl.DateTimeFormat().resolvedOptions().timeZone}</p>
+      <p className={styles.zone}>Time zone {zoneName()}</p>
       <Button type="submit" refusal={isValid ? undefined : "The range has no length"}>
         Apply
       </Button>
     </form>
   );
-}
-
-/** What a field of date and time takes: local time without a zone. */
-function localText(at: number): string {
-  const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 19);
 }

@@ -1,4 +1,6 @@
 // The time range that all pages share: a length that ends now, or two instants; it stands in the address.
+import { isSameDay } from "./format/times";
+import { inZone } from "./format/zone";
 
 export interface TimeRange {
   /** A preset that ends now, such as "24h"; empty for two fixed instants. */
@@ -90,8 +92,8 @@ function isInstant(text: string): boolean {
 
 function shortTime(at: string, beside = ""): string {
   const instant = new Date(at);
-  const day = instant.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
-  const clock = instant.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-  const sameDay = beside !== "" && new Date(beside).toDateString() === instant.toDateString();
+  const day = inZone(instant, { day: "numeric", month: "short" });
+  const clock = inZone(instant, { hour: "2-digit", minute: "2-digit" });
+  const sameDay = beside !== "" && isSameDay(new Date(beside), instant);
   return sameDay ? clock : `${day} ${clock}`;
 }

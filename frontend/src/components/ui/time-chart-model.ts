@@ -1,4 +1,5 @@
 // What a chart over time computes: sums of stacked values, labels of instants, the rows of its table.
+import { inZone } from "@/lib/format/zone";
 
 const DAY = 86_400;
 const SECONDS_TOLD = 600;
@@ -18,14 +19,14 @@ export function stackedOf(series: (number | null)[][]): number[][] {
 /** The label of an instant on an axis: the day where the range is longer than two days, else the time, to the second in a short range. */
 export function clockOf(at: number, [from, to]: readonly [number, number]): string {
   const instant = new Date(at * 1000);
-  if (to - from > 2 * DAY) return instant.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+  if (to - from > 2 * DAY) return inZone(instant, { day: "numeric", month: "short" });
   const seconds = to - from < SECONDS_TOLD ? ({ second: "2-digit" } as const) : {};
-  return instant.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", ...seconds });
+  return inZone(instant, { hour: "2-digit", minute: "2-digit", ...seconds });
 }
 
 /** An instant in a table: day and time of day. */
 export function tableTime(at: number): string {
-  return new Date(at * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  return inZone(new Date(at * 1000), { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 }
 
 /** Whether the axis begins about where the log does, so that no area before it could say so. */

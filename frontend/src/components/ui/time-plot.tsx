@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useEffectEvent, useMemo, useRef } from "react";
 
+import { chosenZone } from "@/lib/format/zone";
 import { useScheme } from "@/lib/hooks/use-scheme";
 
 import { clockOf, stackedOf } from "./time-chart-model";
@@ -121,6 +122,8 @@ function optionsOf(box: HTMLElement, series: ChartSeries[], limits: ChartLimit[]
     width: box.clientWidth,
     height: box.clientHeight,
     padding: [8, RIGHT_PIXELS, 0, 0],
+    // Where the hours of the axis are; their words are in the same zone.
+    tzDate: (at) => (chosenZone() === "utc" ? uPlot.tzDate(new Date(at * 1000), "Etc/UTC") : new Date(at * 1000)),
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: callbacks.onBrush !== undefined, y: false, setScale: false } },
     scales: {

@@ -11,6 +11,7 @@ import {
 import { type VirtualItem, type Virtualizer, useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, type ReactNode, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
 
+import { useDensity } from "@/lib/density";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useIsNarrow } from "@/lib/hooks/use-is-narrow";
 
@@ -39,7 +40,7 @@ export interface VirtualTableProps<Item> {
   onEnd?: () => void;
 }
 
-const ROW_PIXELS = 32;
+const ROW_PIXELS = { comfortable: 32, compact: 28 };
 const TWO_LINES_PIXELS = 58;
 const ROWS_BEFORE_END = 5;
 const NONE: Selection = {};
@@ -125,7 +126,9 @@ function useItems<Item extends object>({ columns, rows, rowKey, whole, selection
 }
 
 function useRows(frame: RefObject<HTMLDivElement | null>, count: number, hasBelow: boolean): Virtualizer<HTMLDivElement, Element> {
-  const rowPixels = useIsNarrow(frame) && hasBelow ? TWO_LINES_PIXELS : ROW_PIXELS;
+  const density = useDensity();
+  // Rows of two lines are those of phones: fingers need their height.
+  const rowPixels = useIsNarrow(frame) && hasBelow ? TWO_LINES_PIXELS : ROW_PIXELS[density];
   const virtual = useVirtualizer({ count, getScrollElement: () => frame.current, estimateSize: () => rowPixels, overscan: 12 });
   useEffect(() => virtual.measure(), [virtual, rowPixels]);
   return virtual;

@@ -1,4 +1,6 @@
 // Instants and lengths of time in words a person reads at a glance.
+import { inZone, isUtc } from "./zone";
+
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -39,37 +41,39 @@ function coarse(seconds: number): string {
   return formatDuration(seconds);
 }
 
-/** The instant in full, in local time with its zone, and in UTC where that is another one. */
+/** The instant in full, in the shown zone with its name, and in UTC where that is another one. */
 export function formatAbsolute(at: string): string {
   const instant = new Date(at);
   if (Number.isNaN(instant.getTime())) return at;
-  const local = instant.toLocaleString("en-GB", {
-    dateStyle: "medium",
-    timeStyle: "long",
-  });
-  // Where the local time is UTC, it is not said twice.
-  if (instant.getTimezoneOffset() === 0) return local;
+  const local = inZone(instant, { dateStyle: "medium", timeStyle: "long" });
+  // Where the shown zone is UTC, it is not said twice.
+  if (isUtc(instant)) return local;
   return `${local} (${instant.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC")})`;
 }
 
-/** The time of day with seconds, in local time. */
+/** The time of day with seconds, in the shown zone. */
 export function formatClock(at: string): string {
-  return new Date(at).toLocaleTimeString("en-GB");
+  return inZone(new Date(at), { timeStyle: "medium" });
+}
+
+/** Whether two instants are on one day of the shown zone. */
+export function isSameDay(one: Date, other: Date): boolean {
+  return inZone(one, { dateStyle: "short" }) === inZone(other, { dateStyle: "short" });
 }
 
 /** The time of day, with the day unless it is today's: "14:20", "Fri 27 Nov, 14:20". */
 export function formatShortTime(at: string, now = new Date()): string {
   const instant = new Date(at);
-  const time = instant.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-  if (instant.toDateString() === now.toDateString()) return time;
-  return `${instant.toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "short" })}, ${time}`;
+  const time = inZone(instant, { hour: "2-digit", minute: "2-digit" });
+  if (isSameDay(instant, now)) return time;
+  return `${inZone(instant, { weekday: "short", day: "numeric", month: "short" })}, ${time}`;
 }
 
 const INSTANT = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g;
 
-/** A sentence of the server's with its instants as people read them: day and time of day, in local time. */
+/** A sentence of the server's with its instants as people read them: day and time of day, in the shown zone. */
 export function withLocalTimes(sentence: string): string {
-  return sentence.replace(INSTANT, (at) => `${new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${formatClock(at)}`);
+  return sentence.replace(INSTANT, (at) => `${inZone(new Date(at), { day: "numeric", month: "short" })}, ${formatClock(at)}`);
 }
 
 /** Seconds between two instants. */

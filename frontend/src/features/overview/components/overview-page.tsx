@@ -18,12 +18,16 @@ import { Figures } from "./figures";
 import { QueueRows } from "./queue-rows";
 import styles from "./overview-page.module.css";
 
+const MIN_POINTS = 3;
+
 export function OverviewPage() {
   const [range, choose] = useTimeRange();
   const [resource, take] = useResource();
   const [since, tellOfLog] = useLogBeginning(range);
   const capacity = useQuery(capacityQuery(resource, range, since));
   tellOfLog(capacity.data);
+  // The points of the whole range are too far apart for the shorter axis of a young log.
+  const isThin = since !== undefined && capacity.isPlaceholderData && capacity.data.points.length < MIN_POINTS;
   const rows = useQuery(queueRowsQuery(resource));
   const causes = useQuery(causesQuery);
   const marks = useQuery(rangeMarksQuery(range));
@@ -48,7 +52,7 @@ export function OverviewPage() {
       ) : capacity.isError && capacity.data === undefined ? (
         <Failed error={capacity.error} onRetry={() => void capacity.refetch()} />
       ) : (
-        <CapacityCharts history={capacity.data} marks={marks.data} range={range} since={since} onBrush={choose} />
+        <CapacityCharts history={isThin ? undefined : capacity.data} marks={marks.data} range={range} since={since} onBrush={choose} />
       )}
       <div className={styles.columns}>
         <CauseSummary query={causes} />
