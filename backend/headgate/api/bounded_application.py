@@ -22,8 +22,9 @@ UPLOAD_SECONDS = 900.0
 """For the whole body of an upload."""
 BODY_PAUSE_SECONDS = 15.0
 """Between two parts of a body."""
-SWITCH_SECONDS = 0.001
-"""So long a thread that computes keeps the interpreter while the event loop waits for it."""
+SWITCH_SECONDS = 0.0002
+"""So long a thread that computes keeps the interpreter while another waits for it. A submit waits
+for it a dozen times: on the event loop, in the server and in the threads that write and read."""
 REQUEST_TIMEOUT = 408
 ALWAYS_ANSWERED = ("/healthz", "/readyz")
 BEGUN_AT_ONCE = 4
@@ -152,7 +153,7 @@ async def _refuse(path: str, send: Send) -> None:
 
 def create_bounded_app() -> BoundedApplication:
     """The application as the environment says, with its limits; what Granian calls."""
-    # Threads that compute would keep the event loop waiting five times as long by default.
+    # Threads that compute would keep the event loop waiting for 5 ms each time by default.
     sys.setswitchinterval(SWITCH_SECONDS)
     app = create_app()
     services: ApplicationServices = app.state["services"]
