@@ -282,11 +282,11 @@ class BoundedExecutor:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-COLLECT_AFTER = (5_000, 5, 800)
+COLLECT_AFTER = (2_000, 5, 2_000)
 """The thresholds of the garbage collector. By default it runs far more often, and a fold that grows
-is walked again and again: a fifth of the processor time of a submit. Larger generations would be
-walked no more often in all, but for a tenth of a second at a time, during which no other task
-runs.
+is walked again and again: a fifth of the processor time of a submit. Larger young generations would
+be walked no more often in all, but for longer at a time, during which no other task runs: 25,000
+objects of simulations took up to 22 ms.
 """
 
 
