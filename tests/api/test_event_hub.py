@@ -7,6 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
+from headgate.application.cooperative import part_of
 from headgate.application.event_hub import (
     MAX_READING,
     WATCHERS_AT_ONCE,
@@ -197,6 +198,58 @@ def test_watchers_go_on_a_few_at_a_time(platform: Platform, recorded: list[Recor
         await asyncio.gather(*watching)
         counting.cancel()
         assert max(Counter(told).values()) <= WATCHERS_AT_ONCE
+
+    asyncio.run(scenario())
+
+
+class _Waiting:
+    """Work of a user whose streams wait, as another's request is at work."""
+
+    def __init__(self) -> None:
+        self.others_ended = asyncio.Event()
+        self.waiting = 0
+
+    def spend(self, seconds: float) -> None:
+        del seconds
+
+    async def give_way(self) -> None:
+        self.waiting += 1
+        await self.others_ended.wait()
+
+    def pause_thread(self) -> None:
+        pass
+
+    def is_heavier_than(self, other: object) -> bool:
+        return other is not self
+
+
+def test_streams_that_give_way_keep_no_other_stream_waiting(
+    platform: Platform, recorded: list[RecordedEvent]
+) -> None:
+    async def scenario() -> None:
+        hub, work, told = EventHub(platform.event_log), _Waiting(), list[str]()
+        count = WATCHERS_AT_ONCE + 1
+
+        async def watch(name: str) -> None:
+            async with aclosing(hub.watch(EventSubscription(), None, _always)) as chunks:
+                await _next(chunks)
+                assert b"event: fact" in await _next(chunks)
+                told.append(name)
+
+        async with asyncio.TaskGroup() as watching:
+            with part_of(work):
+                for _ in range(count):
+                    watching.create_task(watch("much"))
+            light = watching.create_task(watch("little"))
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert hub.watchers == count + 1
+            hub.publish(recorded[:1])
+            await light
+            assert told == ["little"]
+            assert work.waiting == count
+            work.others_ended.set()
+        assert told == ["little", *["much"] * count]
 
     asyncio.run(scenario())
 

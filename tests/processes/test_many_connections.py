@@ -323,7 +323,7 @@ async def _at_work(names: Sequence[str], now: list[float]) -> AsyncIterator[list
             await stack.enter_async_context(limits.request(_user(name), is_stream=False))
             for name in names
         ]
-        yield [work for work in begun if work is not None]
+        yield begun
 
 
 def test_a_request_gives_way_to_users_that_took_less_work_of_late() -> None:
@@ -355,7 +355,6 @@ def test_requests_beyond_the_turns_of_a_user_are_worked_on_singly_where_others_a
 
         async def ask(name: str) -> None:
             async with limits.request(_user(name), is_stream=False) as work:
-                assert work is not None
                 begun.append(work)
                 await over.wait()
 
@@ -371,6 +370,24 @@ def test_requests_beyond_the_turns_of_a_user_are_worked_on_singly_where_others_a
             now[0] += RECENT_SECONDS
             assert second.lighter() is None
             over.set()
+
+    asyncio.run(scenario())
+
+
+def test_a_stream_gives_way_to_requests_of_lighter_users_and_delays_none() -> None:
+    async def scenario() -> None:
+        now = [100.0]
+        limit = RequestLimit(requests_per_second=99, burst=99, streams=1, at_once=2)
+        limits = RequestLimits({"viewer": limit}, lambda: now[0])
+        async with (
+            limits.request(_user("much"), is_stream=True) as stream,
+            limits.request(_user("little"), is_stream=False) as little,
+        ):
+            assert stream.lighter() is None
+            stream.spend(1.0)
+            assert (stream.lighter(), little.lighter()) == (little, None)
+            little.spend(2.0)
+            assert (stream.lighter(), little.lighter()) == (None, None)
 
     asyncio.run(scenario())
 
@@ -396,7 +413,6 @@ def test_a_user_with_more_requests_than_turns_gives_way_before_each_begins() -> 
 
         async def ask(name: str) -> None:
             async with limits.request(_user(name), is_stream=False) as work:
-                assert work is not None
                 order.append(name)
                 await over.wait()
                 if name == "little":

@@ -16,6 +16,7 @@ from headgate.application.access.redaction import (
     redactor_of,
     visible_to,
 )
+from headgate.application.cooperative import present_work
 from headgate.application.ports import EventLog
 from headgate.application.queries.views import timestamp
 from headgate.domain.recorded_event import RecordedEvent
@@ -278,7 +279,12 @@ class EventHub:
                 await self._turn()
 
     async def _turn(self) -> None:
-        """Lets few watchers go on at a time, and requests between them."""
+        """Lets few watchers go on at a time, and requests between them.
+
+        A watcher of a user that takes more than others waits while their requests are at work.
+        """
+        if (work := present_work()) is not None:
+            await work.give_way()
         async with self._turns:
             await asyncio.sleep(0)
 

@@ -204,12 +204,12 @@ class RequestLimits:
     @asynccontextmanager
     async def request(
         self, identity: Identity, *, is_stream: bool, is_long: bool = False
-    ) -> AsyncIterator[RequestWork | None]:
+    ) -> AsyncIterator[RequestWork]:
         """Counts a request while it lasts, from its turn on; a stream needs none.
 
-        It yields the work of a request, to be counted; none for a stream. Long requests have turns
-        of their own, so that the others do not wait for them. With so few of each user at once,
-        those of several users come one after the other in turn.
+        It yields the work, to be counted; that of a stream gives way and delays no other. Long
+        requests have turns of their own, so that the others do not wait for them. With so few of
+        each user at once, those of several users come one after the other in turn.
 
         Raises `TooManyRequests` and `TooManyStreams`.
         """
@@ -225,7 +225,7 @@ class RequestLimits:
         if is_stream:
             use.streams += 1
             try:
-                yield None
+                yield RequestWork(use, self._elapsed(), self._at_work, self._elapsed)
             finally:
                 use.streams -= 1
             return
