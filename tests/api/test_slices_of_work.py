@@ -20,6 +20,7 @@ from headgate.application.cooperative import (
     CountedThreads,
     WorkCancelled,
     at_once,
+    drop,
     each,
     in_steps,
     measured,
@@ -51,6 +52,23 @@ class Others:
 @given(st.lists(st.integers()))
 def test_slices_change_nothing_of_the_result(items: list[int]) -> None:
     assert asyncio.run(run_yielding(each(items))) == at_once(each(items)) == items
+
+
+class _Counted:
+    """An object that counts itself when it is freed."""
+
+    def __init__(self, freed: list[int]) -> None:
+        self._freed = freed
+
+    def __del__(self) -> None:
+        self._freed[0] += 1
+
+
+@pytest.mark.parametrize("form", [list, lambda items: dict(enumerate(items))])
+def test_a_container_is_emptied_one_item_a_step(form: Callable[[Any], Any]) -> None:
+    freed = [0]
+    steps = drop(form(_Counted(freed) for _ in range(10)))
+    assert [freed[0] for _ in steps] == list(range(1, 11))
 
 
 @pytest.mark.parametrize(("seconds", "turns"), [(NO_TIME, 10), (ALL_TIME, 0)])

@@ -3,6 +3,7 @@
 Rules that msgspec finds broken get pointers and the nearest names.
 """
 
+import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from litestar.exceptions import SerializationException, ValidationException
 from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, Reference
 from litestar.openapi.spec import RequestBody as DescribedBody
 from litestar.openapi.spec import Schema as DescribedSchema
+from litestar.types import Empty
 from msgspec.inspect import (
     EnumType,
     ListType,
@@ -36,6 +38,8 @@ __all__ = ["Free", "Position", "Schema", "Timestamp", "Whole"]
 
 MAX_INLINE_BYTES = 16 * 1024
 """So much is decoded within a few milliseconds; changing threads would take longer."""
+MIN_JOINED_ASIDE_BYTES = 1_048_576
+"""From so much on Python joins bytes while other threads go on."""
 PLACE = re.compile(r" - at `\$\.?(.*)`$")
 
 
@@ -45,6 +49,15 @@ class TypedRequest(Request[Any, Any, Any]):
     Litestar decodes to plain values first: hundreds of thousands of fields that no handler knows
     would hold up the event loop for a tenth of a second before they are refused.
     """
+
+    async def body(self) -> bytes:
+        """The body; the parts of a long one are joined in a thread, beside the event loop."""
+        if self._body is Empty and self._connection_state.body is Empty:
+            parts = [part async for part in self.stream()]
+            is_long = sum(map(len, parts)) >= MIN_JOINED_ASIDE_BYTES
+            whole = await asyncio.to_thread(b"".join, parts) if is_long else b"".join(parts)
+            self._body = self._connection_state.body = whole
+        return await super().body()
 
     async def json(self) -> Any:  # noqa: ANN401 - as its handler says
         """The body; raises `ValidationException` where it is another than the handler takes."""

@@ -34,7 +34,7 @@ from headgate.application.commands.requests import (
     DesiredObject,
     Responder,
 )
-from headgate.application.cooperative import Cooperative
+from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.file_stores import unknown_uploads, uploads_of
 from headgate.application.ports import Loaded, WrittenObject
 from headgate.application.queries.lint_warnings import AdviceView, field_warning, warnings_about
@@ -213,7 +213,8 @@ async def with_templates(
     }
     if missing:
         bodies |= await asyncio.to_thread(services.models.written, missing)
-    return [with_whole_templates(manifest, bodies) for manifest in manifests]
+    whole = (with_whole_templates(manifest, bodies) for manifest in manifests)
+    return await run_yielding(each(whole))
 
 
 async def answer_workload(

@@ -24,7 +24,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import DesiredObject, StreamCommand
 from headgate.application.commands.submission_commands import submission
-from headgate.application.cooperative import each, run_yielding
+from headgate.application.cooperative import drop, each, run_yielding
 from headgate.application.simulation_run import cordoning, deletion, new_priority
 from headgate.application.simulations import SimulationView, Viewer
 from headgate.application.simulations import simulate as foresee
@@ -122,7 +122,10 @@ async def _simulate(request: Caller, asked: SimulationRequest) -> Answer:
         remedy = "Send objects, or name what to delete, to cordon or to give another priority."
         raise ApiFailure(INVALID_REQUEST, "There is nothing to simulate.", remedy=remedy)
     desired = entries[0].desired if len(changes) == len(entries) == 1 else None
-    return await _simulated(request, changes, desired)
+    found = await _simulated(request, changes, desired)
+    for tried in (changes, entries):
+        await run_yielding(drop(tried))
+    return found
 
 
 async def _simulated(

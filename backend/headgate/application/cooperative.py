@@ -39,6 +39,17 @@ def each(items: Iterable[Result]) -> Cooperative[list[Result]]:
     return found
 
 
+def drop(items: list[Any] | dict[Any, Any]) -> Cooperative[None]:
+    """Empties a container, one step for each item.
+
+    Freed together, the objects below thousands of items hold up all other threads for milliseconds.
+    """
+    take: Callable[[], Any] = items.popitem if isinstance(items, dict) else items.pop
+    while items:
+        take()
+        yield
+
+
 def at_once(steps: Cooperative[Result]) -> Result:
     """The result without leaving the work."""
     while True:
@@ -174,6 +185,12 @@ def stop_if_cancelled() -> None:
     """
     if _CURRENT.call is not None:
         _CURRENT.call.end_step()
+
+
+def drop_in_thread(items: list[Any]) -> None:
+    """Empties a list as `drop` does; the present thread asks `stop_if_cancelled` at each item."""
+    for _ in drop(items):
+        stop_if_cancelled()
 
 
 def in_steps(items: Iterable[Result]) -> Iterator[Result]:

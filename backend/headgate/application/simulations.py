@@ -14,7 +14,13 @@ from headgate.application.access.redaction import (
 from headgate.application.application_services import ApplicationServices, whole_workloads
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import StreamCommand
-from headgate.application.cooperative import Cooperative, each, run_yielding, stop_if_cancelled
+from headgate.application.cooperative import (
+    Cooperative,
+    drop,
+    each,
+    run_yielding,
+    stop_if_cancelled,
+)
 from headgate.application.failures import LimitExceeded
 from headgate.application.historical_ports import FixedReader
 from headgate.application.queries.expected_start import (
@@ -186,7 +192,10 @@ async def simulate(
     found = (first.workload for first in outcome.at_first.values())
     alike = [wait_key(config, each) for each in found if each is not None]
     waits = await asyncio.to_thread(past_waits, services.models, alike)
-    return await run_yielding(_View(services, viewer, outcome, waits).whole(as_of))
+    view = await run_yielding(_View(services, viewer, outcome, waits).whole(as_of))
+    for predicted in (outcome.at_first, outcome.in_the_end):
+        await run_yielding(drop(predicted))
+    return view
 
 
 async def _ended_among(

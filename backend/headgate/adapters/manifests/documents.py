@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from headgate.application.cooperative import stop_if_cancelled
+from headgate.application.cooperative import in_steps, stop_if_cancelled
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.message import Argument, Message
 
@@ -19,6 +19,8 @@ MAX_NESTING = 60
 MAX_INTEGER = 2**63 - 1
 MAX_KEYS = 100_000
 """Of one mapping: making one of more would hold up all other threads for too long."""
+VALUES_OF_STEP = 1_000
+"""So many values are counted before the thread gives way, within half a millisecond."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -106,7 +108,12 @@ _DECODER = json.JSONDecoder(
 def _check_depth(value: Any) -> None:
     level = [value]
     for _ in range(MAX_NESTING):
-        level = [inner for outer in level for inner in _inner_values(outer)]
+        level = [
+            inner
+            for start in in_steps(range(0, len(level), VALUES_OF_STEP))
+            for outer in level[start : start + VALUES_OF_STEP]
+            for inner in _inner_values(outer)
+        ]
         if not level:
             return
     raise _unreadable("NestedTooDeep", maximum=MAX_NESTING)

@@ -23,7 +23,7 @@ from headgate.adapters.manifests.metadata import ManifestKind, Metadata, read_me
 from headgate.adapters.manifests.pods import PodGroup, grouped, read_pod_group, read_pods
 from headgate.adapters.manifests.registry import CODECS_BY_NAME, read_kind
 from headgate.adapters.manifests.workload import read_workload
-from headgate.application.cooperative import stop_if_cancelled
+from headgate.application.cooperative import drop_in_thread, stop_if_cancelled
 from headgate.domain.field_rules import (
     broken_rule_of_name,
     identity_violations,
@@ -154,10 +154,12 @@ def parse(
     if len(documents) > MAX_OBJECTS:
         raise InvalidObject("TooManyObjects", count=len(documents), maximum=MAX_OBJECTS)
     known = {**(runtimes or {}), **_runtimes_among(documents, namespace)}
-    return tuple(
+    found = tuple(
         _parsed(document, namespace, group, imports=imports, runtimes=known)
         for document, group in grouped(documents)
     )
+    drop_in_thread(documents)
+    return found
 
 
 def _runtimes_among(documents: Sequence[Document], namespace: str) -> Runtimes:
@@ -197,8 +199,7 @@ def parse_object(
     found = parse(body, content_type=content_type, namespace=namespace, runtimes=runtimes)
     if len(found) != 1:
         raise InvalidObject("NotOneObject", count=len(found), kind=kind)
-    (only,) = found
-    if isinstance(only, Refused):
+    if isinstance(only := found[0], Refused):
         raise only.problem
     if only.kind != kind:
         raise InvalidObject.at("/kind", "KindDiffers", found=only.source, kind=kind)
@@ -229,8 +230,7 @@ def _parsed(
     runtimes: Runtimes = NO_RUNTIMES,
 ) -> Desired | Refused:
     stop_if_cancelled()
-    problems = Problems()
-    value = document.value
+    problems, value = Problems(), document.value
     if not isinstance(value, dict):
         problems.append(violation("", "NotManifest"))
         return _refused(document, problems, None, "")
