@@ -80,19 +80,52 @@ def test_a_page_goes_across_archived_parts(database_of_small_parts: str, pool: P
         assert [one.position for one in known] == list(range(38, 8, -2))
 
 
-def test_on_postgres_a_page_touches_no_more_rows_than_it_has(fresh_database_url: str) -> None:
+@pytest.mark.parametrize("missing", [(5,), (15, 25), (1, 2, 3, 28, 30)])
+def test_a_page_goes_across_events_that_are_away(
+    fresh_database_url: str, missing: tuple[int, ...]
+) -> None:
     with on_postgres(fresh_database_url) as adapters:
         fill(adapters)
-    explained = f"EXPLAIN (ANALYZE, FORMAT JSON) {STREAM_PAGE}"
-    with psycopg.connect(fresh_database_url) as connection:
-        row = connection.execute(explained, (LONG, 25, 5)).fetchone()
+        with psycopg.connect(fresh_database_url) as connection:
+            connection.execute("SET session_replication_role = replica")
+            lost = (LONG, list(missing))
+            connection.execute("DELETE FROM event WHERE stream = %s AND version = ANY(%s)", lost)
+        left = [version for version in range(LENGTH, 0, -1) if version not in missing]
+        assert versions(adapters, None, limit=4) == left[:4]
+        assert versions(adapters, left[3], limit=20) == left[4:24]
+        assert versions(adapters, left[23], limit=20) == left[24:]
+
+
+BUCKET = 64
+
+
+def test_on_postgres_a_page_touches_few_more_rows_than_it_has(fresh_database_url: str) -> None:
+    """However long the stream is: those that share an entry of the index with rows of the page."""
+    touched = []
+    with on_postgres(fresh_database_url) as adapters:
+        for length in (10 * BUCKET, 20 * BUCKET):
+            known = len(adapters.log.read_stream(LONG))
+            more = [event(LONG) for _ in range(length - known)]
+            adapters.log.append([unit(*more, expected={LONG: known})])
+            place = {"stream": LONG, "first": length - 10, "end": length - 5, "limit": 5}
+            touched.append(_touched(fresh_database_url, STREAM_PAGE, place))
+            assert touched[-1] <= 2 * BUCKET
+    assert touched[0] == touched[1]
+
+
+def _touched(url: str, query: str, values: dict[str, object]) -> int:
+    """The rows that scans give or a filter removes; all of them by an index."""
+    with psycopg.connect(url) as connection:
+        # A log of any length has no cheaper plan.
+        connection.execute("SET enable_seqscan = off")
+        row = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}", values).fetchone()
     assert row is not None
     plan = row[0][0]["Plan"]
-    assert plan["Actual Rows"] == 5
+    assert plan["Actual Rows"] == values["limit"]
     scans = _scans(plan)
     assert scans
-    assert {scan["Node Type"] for scan in scans} == {"Index Scan"}
-    assert sum(scan["Actual Rows"] for scan in scans) <= 5 + len(scans)
+    assert {scan["Node Type"] for scan in scans} <= {"Index Scan", "Bitmap Index Scan"}
+    return sum(scan["Actual Rows"] + scan.get("Rows Removed by Filter", 0) for scan in scans)
 
 
 def _scans(plan: dict[str, Any]) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
+    literal_column,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
@@ -61,7 +62,7 @@ EVENT = Table(
     _column("body", LargeBinary),
     postgresql_partition_by="RANGE (position)",
 )
-Index("event_stream", EVENT.c.stream, EVENT.c.version)
+Index("event_stream", EVENT.c.stream, EVENT.c.version.op(">>")(literal_column("6")))
 Index("event_type", EVENT.c.type, postgresql_using="brin")
 Index("event_correlation", EVENT.c.correlation, postgresql_where=EVENT.c.correlation != "")
 Index("event_at", EVENT.c.at, postgresql_using="brin")

@@ -45,14 +45,16 @@ from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import ChainedEvent, LogBatch, LogPoint, PastLost, StoredEvent
 from headgate.event_log.codec import UnknownEvent, decode
 
-STREAM_PAGE = (
-    f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version < %s "
-    "ORDER BY version DESC LIMIT %s"
-)
-"""The newest rows of a stream before a version.
+STREAM_PAGE = f"""
+    SELECT {COLUMNS} FROM event_whole
+    WHERE stream = %(stream)s AND version >> 6 BETWEEN %(first)s >> 6 AND (%(end)s - 1) >> 6
+        AND version >= %(first)s AND version < %(end)s
+    ORDER BY version DESC LIMIT %(limit)s
+"""
+"""The rows of a stream from a version on, up to and without another one, newest first.
 
-The index of each part of the log on stream and version gives the order, so that reading ends with
-the page, however long the stream is.
+The index of each part of the log has 64 versions of a stream in one entry, so that about as many
+rows are read beside those of the page, however long the stream is.
 """
 
 
@@ -82,7 +84,8 @@ def rows_of_stream(
     connection: Connection, stream: str, after: int = 0, *, archived: ArchivedEvents | None = None
 ) -> list[EventRow]:
     """The rows of a stream after a version in order; what was archived where they begin later."""
-    rows = stored_rows(connection, _READ_STREAM, (stream, after), BODY)
+    place = {"stream": stream, "after": after}
+    rows = stored_rows(connection, _READ_STREAM, place, BODY)
     if archived is None or (rows and rows[0][VERSION] == after + 1):
         return rows
     before = rows[0][VERSION] if rows else _PAST_ALL
@@ -143,12 +146,16 @@ _POSITIONS = """
     SELECT coalesce(event.position, 0)
     FROM unnest(%s::text[], %s::int[]) WITH ORDINALITY AS wanted(stream, version, nth)
         LEFT JOIN event_whole AS event
-            ON event.stream = wanted.stream AND event.version = wanted.version
+            ON event.stream = wanted.stream AND event.version >> 6 = wanted.version >> 6
+                AND event.version = wanted.version
     ORDER BY wanted.nth
 """
-_READ_STREAM = (
-    f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version > %s ORDER BY version"
-)
+_READ_STREAM = f"""
+    SELECT {COLUMNS} FROM event_whole
+    WHERE stream = %(stream)s AND version >> 6 >= %(after)s >> 6 AND version > %(after)s
+    ORDER BY version
+"""
+_STREAM_END = "SELECT version + 1 FROM stream WHERE name = %s"
 
 _PAGE = f"SELECT {COLUMNS} FROM event_whole WHERE {{}} ORDER BY position DESC LIMIT %s"
 _HISTOGRAM = """
@@ -271,9 +278,15 @@ class PostgresEventLog:
 
     def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events of one stream, before a version, newest first."""
-        end = _PAST_ALL if before is None else before
         with connection_of(self._pool) as connection:
-            rows = stored_rows(connection, STREAM_PAGE, (stream, end, limit), BODY)
+            found = connection.execute(_STREAM_END, (stream,)).fetchone()
+            end = min(_PAST_ALL if before is None else before, found[0] if found else 1)
+            first = max(end - limit, 1)
+            page = {"stream": stream, "first": first, "end": end, "limit": limit}
+            rows = stored_rows(connection, STREAM_PAGE, page, BODY)
+            if len(rows) < limit and first > 1:
+                # Some are away with archived parts, so that the page begins earlier.
+                rows = stored_rows(connection, STREAM_PAGE, page | {"first": 1}, BODY)
             end = rows[-1][VERSION] if rows else end
             if self._archived is not None and len(rows) < limit and end > 1:
                 rows += self._archived.stream_rows(
