@@ -187,7 +187,7 @@ PROCESS_GAUGES: dict[str, tuple[str, Labels]] = {
     "log_bytes": ("What the event log takes in the database", ()),
     "log_archived_position": ("Last archived position of the log, where an archive is set", ()),
     "log_archived_bytes": ("What archived events take, where an archive is set", ()),
-    "log_archive_failing": ("1 while old events cannot be archived, else 0, where one is set", ()),
+    "log_archive_failing": ("1 while old events cannot be archived, else 0", ()),
 }
 """Text and labels of the gauges `headgate_<name>`: the log, executors, pod logs, this process."""
 
@@ -274,16 +274,16 @@ def _pod_logs(size: LogStoreSize) -> dict[str, Samples]:
 
 
 def _log_archive(services: ApplicationServices) -> dict[str, Samples]:
-    """The gauges of the log's size and of its archive, which have no value without one."""
+    """The gauges of the log's size and of its archive; without one it never fails."""
     found = services.archive_status.status()
-    archive: dict[str, float] = {
-        "log_archived_position": found.position,
-        "log_archived_bytes": found.archived_bytes,
-        "log_archive_failing": float(bool(found.failure)),
-    }
+    archive = {"position": found.position, "bytes": found.archived_bytes}
     return {
         "log_bytes": [((), found.stored_bytes)],
-        **{name: [((), value)] if found.is_set else [] for name, value in archive.items()},
+        "log_archive_failing": [((), float(found.is_set and bool(found.failure)))],
+        **{
+            f"log_archived_{name}": [((), value)] if found.is_set else []
+            for name, value in archive.items()
+        },
     }
 
 
