@@ -6,6 +6,7 @@ the flavors of the resources that it requests, and the one with the hosts of the
 """
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 
 import msgspec
 
@@ -56,18 +57,28 @@ class FlavorAssignment(msgspec.Struct, frozen=True, gc=False):
 
 
 class _PodSetGroup(msgspec.Struct, frozen=True, gc=False):
-    """Pod sets that share their flavors, their requests, and the flavors assigned so far."""
+    """Pod sets that share their flavors, their requests, and the flavors assigned so far.
+
+    `shares` has each resource group of the ClusterQueue, by its number, that covers some of their
+    requests together, with those.
+    """
 
     pod_sets: tuple[PodSet, ...]
     needs: tuple[Requests, ...]
+    shares: tuple[tuple[int, ResourceGroup, Requests], ...]
     flavors: dict[str, str]
 
-    def together(self) -> Requests:
-        """Returns the sum of their requests."""
-        total = self.needs[0]
-        for need in self.needs[1:]:
-            total = added(total, need)
-        return total
+
+class _Requested(msgspec.Struct, frozen=True, gc=False):
+    """What the pod sets of a workload request of a ClusterQueue, in groups without flavors."""
+
+    pod_sets: tuple[PodSet, ...]
+    groups: tuple[_PodSetGroup, ...]
+    undeclared: tuple[FlavorAttempt, ...]
+
+
+MAX_REQUESTED = 1_024
+"""So many are kept for each ClusterQueue; most workloads share their pod sets with others."""
 
 
 class _RatedFlavor(msgspec.Struct, frozen=True, gc=False):
@@ -87,17 +98,12 @@ def assign_flavors(
     """
     flavor_attempts: list[FlavorAttempt] = []
     taken: dict[FlavorResource, int] = {}
-    per_pod = {pod_set.name: options.per_pod(pod_set) for pod_set in pod_sets}
-    groups = _pod_set_groups(pod_sets, per_pod)
+    requested = _requested(options, pod_sets)
+    groups = [_PodSetGroup(g.pod_sets, g.needs, g.shares, {}) for g in requested.groups]
     best_of_all: list[_RatedFlavor] = []
     is_short = False
     for group in groups:
-        needed = group.together()
-        for number, resources in enumerate(options.spec.resource_groups):
-            covered = resources.covered_resources
-            requests = {name: amount for name, amount in needed.items() if name in covered}
-            if not requests:
-                continue
+        for number, resources, requests in group.shares:
             best = _find_flavor(
                 options, (number, resources), (group, requests), (taken, ask), flavor_attempts
             )
@@ -107,7 +113,7 @@ def assign_flavors(
             best_of_all.append(best)
             _record_assignment(group, best.flavor, requests, taken)
     chosen = _assigned_pod_sets(options, groups, pod_sets)
-    unserved = _undeclared(options, per_pod)
+    unserved = list(requested.undeclared)
     if not is_short:
         unserved += _without_hosts(options, chosen)
     flavor_attempts.extend(unserved)
@@ -126,9 +132,25 @@ def _record_assignment(
         taken[flavor, resource] = taken.get((flavor, resource), 0) + amount
 
 
+def _requested(options: FlavorOptions, pod_sets: tuple[PodSet, ...]) -> _Requested:
+    """What these pod sets request; found by their identity, as workloads share them."""
+    known: _Requested | None = options.requested.get(id(pod_sets))
+    if known is not None and known.pod_sets is pod_sets:
+        return known
+    per_pod = {pod_set.name: options.per_pod(pod_set) for pod_set in pod_sets}
+    groups = _pod_set_groups(options.spec.resource_groups, pod_sets, per_pod)
+    found = _Requested(pod_sets, groups, _undeclared(options, per_pod))
+    if len(options.requested) >= MAX_REQUESTED:
+        options.requested.clear()
+    options.requested[id(pod_sets)] = found
+    return found
+
+
 def _pod_set_groups(
-    pod_sets: tuple[PodSet, ...], per_pod: Mapping[str, Requests]
-) -> list[_PodSetGroup]:
+    resource_groups: tuple[ResourceGroup, ...],
+    pod_sets: tuple[PodSet, ...],
+    per_pod: Mapping[str, Requests],
+) -> tuple[_PodSetGroup, ...]:
     """The groups in the order of their first pod sets; a pod set without group name is alone."""
     members: dict[tuple[str, str], list[PodSet]] = {}
     for pod_set in pod_sets:
@@ -136,10 +158,17 @@ def _pod_set_groups(
         name = request.pod_set_group_name if request else None
         key = ("group", name) if name else ("alone", pod_set.name)
         members.setdefault(key, []).append(pod_set)
-    return [
-        _PodSetGroup(tuple(found), tuple(_amounts(per_pod[p.name], p.count) for p in found), {})
-        for found in members.values()
-    ]
+    groups = []
+    for found in members.values():
+        needs = tuple(_amounts(per_pod[pod_set.name], pod_set.count) for pod_set in found)
+        together = reduce(added, needs)
+        shares = tuple(
+            (number, resources, requests)
+            for number, resources in enumerate(resource_groups)
+            if (requests := {k: v for k, v in together.items() if k in resources.covered_resources})
+        )
+        groups.append(_PodSetGroup(tuple(found), needs, shares, {}))
+    return tuple(groups)
 
 
 def _amounts(per_pod: Requests, count: int) -> Requests:
@@ -157,12 +186,19 @@ def _assigned_pod_sets(
         pod_set.name: PodSetFlavors(
             pod_set,
             _own_flavors(options, group.flavors, need),
-            {name: amount for name, amount in need.items() if name in group.flavors},
+            _served(need, group.flavors),
         )
         for group in groups
         for pod_set, need in zip(group.pod_sets, group.needs, strict=True)
     }
     return tuple(found[pod_set.name] for pod_set in pod_sets)
+
+
+def _served(need: Requests, flavors: Mapping[str, str]) -> Requests:
+    """The amounts of the resources that have a flavor."""
+    if need.keys() <= flavors.keys():
+        return need
+    return {name: amount for name, amount in need.items() if name in flavors}
 
 
 def _own_flavors(
@@ -182,12 +218,14 @@ def _own_flavors(
     }
 
 
-def _undeclared(options: FlavorOptions, per_pod: Mapping[str, Requests]) -> list[FlavorAttempt]:
-    return [
+def _undeclared(
+    options: FlavorOptions, per_pod: Mapping[str, Requests]
+) -> tuple[FlavorAttempt, ...]:
+    return tuple(
         FlavorAttempt(pod_set, "", message("NoQuotaForResource", resource=resource))
         for pod_set, requests in per_pod.items()
         for resource in options.undeclared(requests)
-    ]
+    )
 
 
 def _without_hosts(

@@ -5,6 +5,7 @@ Kueue: `flavorassigner.go: checkFlavorForPodSets`; semantics in queueing.md §3.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import ResourceRules, quota_amounts
@@ -40,7 +41,7 @@ class FlavorOptions:
     have; empty means any. `fixed_flavors` is the flavor of each resource of each pod set where it
     cannot be chosen; `is_scale_up` if the workload takes over pods that run there. `covered` are
     the resources that the ClusterQueue has quota for. A flavor that is absent in `executors` is not
-    restricted by what they declare.
+    restricted by what they declare. `requested` keeps what pod sets request of this ClusterQueue.
     """
 
     spec: ClusterQueueSpec
@@ -54,6 +55,7 @@ class FlavorOptions:
     is_scale_up: bool = False
     covered: frozenset[str] = frozenset()
     executors: Declared = field(default_factory=dict)
+    requested: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def is_topology_only(self) -> bool:
         """Whether every flavor has a topology, so that pods without a request are placed too.
