@@ -99,7 +99,7 @@ def _evaluate(
 ) -> Evaluation:
     pod_sets = needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
     if workload.nomination is not None:
-        own = partition.charges.charge_of(workload, workload.nomination)
+        own = partition.charges.nominated_by(workload)
         partition.charges.release(PROJECTED, own)
         try:
             evaluator = WorkloadEvaluator(partition, workloads, workload, pod_sets)

@@ -160,12 +160,15 @@ class Charges:
         self._admitted = AdmittedIndex(hosts)
         self.neighbors = PlacedIndex()
         self._changed: dict[str, Workload | None] = {}
+        self._nominated: dict[str, tuple[Admission, Charge]] = {}
 
     def replace(self, old: Workload | None, new: Workload | None) -> list[ChargeChange]:
         """Charge what a workload takes now, and return what that changed.
 
         Whatever can fail is computed before anything is changed.
         """
+        if old is not None and old.nomination is not None:
+            self._nominated.pop(old.key, None)
         changes, held = self._changes(old, new)
         for view, change, charge in changes:
             change(view, charge)
@@ -226,6 +229,15 @@ class Charges:
         if unit.name not in known:
             known[unit.name] = self.charge_of(workload, unit.admission)
         return known[unit.name]
+
+    def nominated_by(self, workload: Workload) -> Charge:
+        """Return what the nomination of a workload takes; it is kept while nothing changes it."""
+        assert workload.nomination is not None, "only a nominated workload has a nomination"
+        nomination, known = self._nominated.get(workload.key, (None, None))
+        if known is None or nomination is not workload.nomination:
+            known = self.charge_of(workload, workload.nomination)
+            self._nominated[workload.key] = (workload.nomination, known)
+        return known
 
     def held_by(self, workload: Workload) -> Charge:
         """Return what an admitted workload takes."""

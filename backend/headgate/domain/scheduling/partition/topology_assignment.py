@@ -64,16 +64,17 @@ def assign_topology(
     config, assumed = partition.config, dict[str, Ints]()
     on_hosts = [
         (each, flavor)
-        for each in pod_sets
+        for each in (pod_sets if partition.topologies else ())
         if each.pod_set.count and (flavor := topology_flavor(partition, each))
     ]
-    delayed = tuple(
-        each.pod_set.name
-        for each, _ in on_hosts
-        if has_provisioning_check(config, demand.cluster_queue, each.flavors.values())
-    )
+    delayed: tuple[str, ...] = ()
     around = None
     if on_hosts:
+        delayed = tuple(
+            each.pod_set.name
+            for each, _ in on_hosts
+            if has_provisioning_check(config, demand.cluster_queue, each.flavors.values())
+        )
         own = [each.pod_set for each, _ in on_hosts]
         around = neighbors_of(partition, demand.workload.key, own, views)
     placements = []

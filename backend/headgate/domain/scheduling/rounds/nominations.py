@@ -113,7 +113,7 @@ def _without(
     for kept in rounds:
         preemptor = workloads[kept.preemptor]
         if preemptor.round_id == kept.id and preemptor.nomination is not None:
-            charges.append(partition.charges.charge_of(preemptor, preemptor.nomination))
+            charges.append(partition.charges.nominated_by(preemptor))
     for charge in charges:
         partition.charges.release(PROJECTED, charge)
     try:
