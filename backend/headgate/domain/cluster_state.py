@@ -318,15 +318,17 @@ class ClusterState:
         self.changed_at = max(at, self.changed_at)
         kind, key = kind_and_key(stream)
         is_workload = kind == "workload"
-        if not is_workload and isinstance(event, EventIgnored):
-            return ABSENT, NOTHING_TO_UNDO
-        if kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent):
-            self.config_position = self.position
-            self._index.forget_layout()
+        if not is_workload:
+            if isinstance(event, EventIgnored):
+                return ABSENT, NOTHING_TO_UNDO
+            if kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent):
+                self.config_position = self.position
+                self._index.forget_layout()
         states = self.workloads if is_workload else self._states(kind)
         found = states.get(key)
         before = ABSENT if found is None else found
-        was_active = queue_activities(self.config, kind, key) if kind in ACTIVITY_KINDS else {}
+        has_activity = not is_workload and kind in ACTIVITY_KINDS
+        was_active = queue_activities(self.config, kind, key) if has_activity else {}
         try:
             after = evolve_state(kind, before, event, at)
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
@@ -342,7 +344,7 @@ class ClusterState:
             new, history = states.get(key), self.usage_history
             used = {} if history.rules is None else history.replace(found, new, at)
             return before, (used, self.recent_starts.replace(found, new), undo_end)
-        if kind in ACTIVITY_KINDS:
+        if has_activity:
             self.config.active_since = active_since_after(self.config, kind, key, was_active, at)
         if kind == "configuration":
             rules = self.config.configuration.admission_fair_sharing

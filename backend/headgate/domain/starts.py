@@ -7,6 +7,7 @@ whether they waited longer than its limit; when it is due, a cycle records the c
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -256,16 +257,17 @@ class RecentStarts:
         latest = (*before[:rank], own, *before[rank + is_known :])
         self.starts[place] = latest[-MAX_RECENT_STARTS:]
         counted = self._count_start(new) if self.predictions and is_admitted(new) else None
+        return partial(self._put_back, place, before, counted)
 
-        def undo() -> None:
-            if before:
-                self.starts[place] = before
-            else:
-                self.starts.pop(place, None)
-            if counted is not None:
-                counted()
-
-        return undo
+    def _put_back(
+        self, place: StartKey, before: tuple[RecentStart, ...], counted: StartUndo
+    ) -> None:
+        if before:
+            self.starts[place] = before
+        else:
+            self.starts.pop(place, None)
+        if counted is not None:
+            counted()
 
     def _count_start(self, new: Workload) -> StartUndo:
         """Count the first start of a workload for the predictions about its ClusterQueue."""

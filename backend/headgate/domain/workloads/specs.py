@@ -286,6 +286,9 @@ def _listed(text: str) -> tuple[str, ...]:
 
 MAX_SHARED_SPECS = 4_096
 MAX_SHARED_PARTS = 16_384
+MAX_WHOLE_KEY = 256
+"""Up to so many bytes an encoding is its own key: a digest saves less memory than it costs time."""
+
 NO_ENTRIES: Final[dict[str, Any]] = {}
 """The mapping without entries that all states share; like every state it is never changed."""
 
@@ -298,18 +301,19 @@ NO_ENTRIES_YET: Final[dict[str, Any]] = dict.fromkeys(
 class _Encoded:
     """A value that equals others with an equal encoding."""
 
-    __slots__ = ("digest", "value")
+    __slots__ = ("key", "value")
 
     def __init__(self, value: object) -> None:
-        body = msgspec.json.encode((type(value).__name__, value))
-        self.digest = blake2b(body, digest_size=16).digest()
+        body = msgspec.msgpack.encode((type(value).__name__, value))
+        is_short = len(body) <= MAX_WHOLE_KEY
+        self.key = body if is_short else blake2b(body, digest_size=16).digest()
         self.value = value
 
     def __hash__(self) -> int:
-        return hash(self.digest)
+        return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Encoded) and self.digest == other.digest
+        return isinstance(other, _Encoded) and self.key == other.key
 
 
 def shared_spec(spec: WorkloadSpec) -> WorkloadSpec:

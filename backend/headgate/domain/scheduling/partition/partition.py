@@ -284,8 +284,10 @@ class Partition:
             before.remove(key)
         if before and old is not None and reserves_quota_while_pending(self.config, old):
             before.requeue_inadmissible()
-        known = None if queue is None else queue.entry(key)
-        if queue is None or entry is None or (known is not None and entry.is_as(known)):
+        if queue is None or entry is None:
+            return
+        known = queue.entry(key)
+        if known is not None and entry.is_as(known):
             return
         queue.remove(key)
         queue.add(key, entry)
