@@ -4,6 +4,7 @@ import base64
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -134,10 +135,10 @@ class _Documents:
 
     def place_of(self, document: bytes) -> tuple[int, int]:
         """Where a document was put, and its length."""
-        place = (self._next, len(document))
+        begins, length = self._next, len(document)
         self._parts.append(document)
-        self._next += len(document)
-        return place
+        self._next = begins + length
+        return begins, length
 
     def joined(self) -> bytes:
         return b"".join(self._parts)
@@ -153,17 +154,19 @@ class _Bodies:
 
     def place_of_event(self, document: bytes) -> dict[str, int]:
         """Where an event was put in both."""
-        return self.place_of_answer(document) | dict(
-            zip(("kept", "kept_length"), self._keep(document), strict=True)
-        )
+        body, length = self.plain.place_of(document)
+        kept, kept_length = self._keep(document)
+        return {"body": body, "length": length, "kept": kept, "kept_length": kept_length}
 
     def place_of_answer(self, document: bytes) -> dict[str, int]:
         """Where an answer was put."""
-        return dict(zip(("body", "length"), self.plain.place_of(document), strict=True))
+        body, length = self.plain.place_of(document)
+        return {"body": body, "length": length}
 
     def place_of_state(self, document: bytes) -> dict[str, int]:
         """Where a state was put."""
-        return dict(zip(("body", "length"), self._keep(document), strict=True))
+        body, length = self._keep(document)
+        return {"body": body, "length": length}
 
     def _keep(self, document: bytes) -> tuple[int, int]:
         return self.stored.place_of(stored_form(document, self._dictionary))
@@ -235,27 +238,24 @@ def _written_run(
     run: dict[str, Any] = {"units": []}
     for number, unit in enumerate(units, start=1):
         last = {new.stream: nth for nth, new in enumerate(unit.events)}
-        versions = _versions_after(unit)
+        events, versions = _written_events(unit, bodies)
         written = _written_unit(number, unit, versions, last)
+        written["events"] = events
         if unit.past is not None:
             written["past"] = points[unit.past]
-        run["units"].append(written | _bodies_of(unit, bodies))
+        if unit.idempotency is not None:
+            written |= _written_key(unit.idempotency, bodies)
+        run["units"].append(written)
         for row in unit.rows:
-            place = {"unit": number, "stream": row.stream}
             if row.columns is None:
-                run.setdefault("gone", []).append({**place, "row_table": row.table})
+                gone = {"unit": number, "stream": row.stream, "row_table": row.table}
+                run.setdefault("gone", []).append(gone)
                 continue
-            stands = {"version": versions[row.stream], "position": last[row.stream]}
             columns = _written_columns(row.columns, bodies)
-            run.setdefault(row.table, []).append({**place, **stands, **columns})
+            columns["unit"], columns["stream"] = number, row.stream
+            columns["version"], columns["position"] = versions[row.stream], last[row.stream]
+            run.setdefault(row.table, []).append(columns)
     return run
-
-
-def _versions_after(unit: AppendUnit) -> dict[str, int]:
-    versions = dict(unit.expected)
-    for new in unit.events:
-        versions[new.stream] += 1
-    return versions
 
 
 def _written_unit(
@@ -278,31 +278,32 @@ def _written_unit(
     return written | _written_origin(unit.metadata) | _written_fence(unit)
 
 
-def _bodies_of(unit: AppendUnit, bodies: _Bodies) -> dict[str, Any]:
-    """The events of a unit and its key; the contents of both go among the bodies."""
+def _written_events(
+    unit: AppendUnit, bodies: _Bodies
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """The events of a unit, with contents that go among the bodies, and the versions after them."""
     versions = dict(unit.expected)
     events = []
     for nth, new in enumerate(unit.events):
         versions[new.stream] += 1
         name, schema_version, data = encode(new.event)
-        event = {
-            "nth": nth,
-            "stream": new.stream,
-            "version": versions[new.stream],
-            "type": name,
-            "schema_version": schema_version,
-        }
-        events.append(event | bodies.place_of_event(data))
-    key = unit.idempotency
-    return {"events": events} | ({} if key is None else _written_key(key, bodies))
+        event: dict[str, Any] = bodies.place_of_event(data)
+        event["nth"] = nth
+        event["stream"] = new.stream
+        event["version"] = versions[new.stream]
+        event["type"] = name
+        event["schema_version"] = schema_version
+        events.append(event)
+    return events, versions
 
 
 def _written_columns(columns: dict[str, Any], bodies: _Bodies) -> dict[str, Any]:
     """The columns of a row with its state among the bodies."""
     if "state" not in columns:
-        return columns
-    others = {name: value for name, value in columns.items() if name != "state"}
-    return others | bodies.place_of_state(_storable(_ENCODER.encode(columns["state"])))
+        return dict(columns)
+    written = columns | bodies.place_of_state(_storable(_ENCODER.encode(columns["state"])))
+    del written["state"]
+    return written
 
 
 def _storable(document: bytes) -> bytes:
@@ -319,8 +320,9 @@ def _written_wakes(unit: AppendUnit) -> list[dict[str, Any]]:
     return [{"key": key, "nth": nth, "guards": int(g)} for key, (nth, g) in woken.items()]
 
 
+@lru_cache(maxsize=16)
 def _written_origin(metadata: EventMetadata) -> dict[str, str]:
-    """What is known of the origin; the rest is empty."""
+    """What is known of the origin, which all units of a request share; the rest is empty."""
     return {name: text for name, text in msgspec.structs.asdict(metadata).items() if text} | {
         "actor": metadata.actor
     }
