@@ -66,7 +66,7 @@ async def run_yielding(steps: Cooperative[Result]) -> Result:
     What the work looks at may have moved by its next step: bind what is decided so to what it was
     decided on, or hold it still (`LiveReader.while_still`).
     """
-    now = asyncio.get_running_loop().time
+    now = time.monotonic
     ends = now() + SLICE_SECONDS
     while True:
         try:

@@ -45,7 +45,7 @@ from headgate.domain.recorded_event import (
 )
 from headgate.domain.rounds.state import Round
 from headgate.domain.starts import Prediction
-from headgate.domain.stuck_workloads import stuck_cause, stuck_since
+from headgate.domain.stuck_workloads import STUCK_PHASES, stuck_cause, stuck_since
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.state import Workload, phase_of
 
@@ -205,10 +205,10 @@ READ_COLUMNS = ("stuck_since", "stuck_cause", "reserved_at", "size_class")
 
 def read_columns(workload: Workload) -> dict[str, Any]:
     """The columns by which stuck workloads and past waits are found; empty for most workloads."""
-    start = reserved_at(workload)
+    start, is_stuck = reserved_at(workload), phase_of(workload) in STUCK_PHASES
     return {
-        "stuck_since": stuck_since(workload),
-        "stuck_cause": stuck_cause(workload),
+        "stuck_since": stuck_since(workload) if is_stuck else None,
+        "stuck_cause": stuck_cause(workload) if is_stuck else "",
         "reserved_at": start,
         "size_class": "" if start is None else size_class(workload),
     }
