@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -89,8 +90,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
     def may(self, right: Right, *, namespace: str = "", cluster_queue: str = "") -> bool:
         """Whether a grant allows something at a place; without a place, at any place."""
-        found = granting(self.grants, right, namespace=namespace, cluster_queue=cluster_queue)
-        return any(True for _ in found)
+        return _is_granted(self.grants, right, namespace, cluster_queue)
 
     def require(self, right: Right, *, namespace: str = "", cluster_queue: str = "") -> None:
         """Raises `NotAllowed` where no grant allows something at a place."""
@@ -123,6 +123,15 @@ ADMIN = Identity(name="admin", grants=(Grant(role="admin"),))
 def identity_of(token: Token) -> Identity:
     """The identity a token stands for."""
     return Identity(name=token.user, grants=token.grants, groups=token.groups)
+
+
+@lru_cache(maxsize=1_024)
+def _is_granted(
+    grants: tuple[Grant, ...], right: Right, namespace: str, cluster_queue: str
+) -> bool:
+    """Whether any of the grants allows something at a place, which is asked of each item."""
+    found = granting(grants, right, namespace=namespace, cluster_queue=cluster_queue)
+    return any(True for _ in found)
 
 
 class Tokens(Protocol):
