@@ -10,6 +10,7 @@ from headgate.domain.backtest.recorded_window import ReplacedObjects, read_windo
 from headgate.domain.backtest.replay_run import advance, start_replay
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.workloads.events import WorkloadSubmitted
 from tests.hypothesis_profiles import examples
 from tests.simulation.cluster import SECONDS, Cluster
 from tests.simulation.scenario_run import install, random_action
@@ -75,6 +76,26 @@ def test_an_unchanged_day_starts_the_same_workloads_in_the_same_places(seed: int
         assert queue.actual == queue.backtest
         for use in queue.usage:
             assert use.actual == use.backtest
+
+
+def test_an_event_stamped_later_than_the_end_of_the_window_belongs_to_it() -> None:
+    """Given a submit by a clock 100 ms ahead, it is a step of the window that ends after it."""
+    cluster = day(3)
+    facts = list(cluster.log.read_all(60, cluster.log.head()))
+    end_at = facts[-1].at
+    number, submit = next(
+        (number, each)
+        for number, each in reversed(list(enumerate(facts[:-1])))
+        if isinstance(each.event, WorkloadSubmitted)
+    )
+    facts[number] = msgspec.structs.replace(submit, at=end_at + 100_000)
+    cluster_state = state_at(cluster, 60)
+    period = (cluster_state.changed_at, end_at)
+    window = read_window(cluster_state, facts, period, ReplacedObjects())
+
+    (step,) = (step for step in window.steps if step.position == submit.position)
+    assert step.at == end_at
+    assert [step.at for step in window.steps] == sorted(step.at for step in window.steps)
 
 
 def test_the_same_rests_give_the_same_bytes() -> None:

@@ -321,7 +321,8 @@ class _WindowReader:
 
     def take(self, one: RecordedEvent) -> None:
         window, event = self._window, one.event
-        self._now = max(self._now, one.at)
+        # The clock of its writer may have been ahead of that of the event which ends the window.
+        self._now = max(self._now, min(one.at, window.end_at))
         self._state.apply(one)
         window.events += 1
         window.traces.observe(one.stream, event, one.at, self._state.config)
