@@ -62,7 +62,7 @@ function About({ stream, objects }: { stream: string; objects: number }) {
 function Name({ stream }: { stream: string }) {
   const address = addressOfStream(stream);
   const name = <ObjectName name={subjectOf(stream)} />;
-  return address === "" ? name : <RouterLink to={address} className={styles.name}>{name}</RouterLink>;
+  return address === "" ? name : <RouterLink to={address} aria-label={subjectOf(stream)} className={styles.name}>{name}</RouterLink>;
 }
 
 /** On a phone the time stands on this second line, as it has no column there. */

@@ -36,7 +36,7 @@ const COLUMNS: Column<Round>[] = [
     narrow: "minmax(0, 1fr)",
     cell: (round) => (
       <span className={styles.name} title={`${round.preemptor}, ${round.clusterQueue}, priority ${round.preemptorPriority}`}>
-        <RouterLink to={workloadAddress(round.preemptor)}>
+        <RouterLink to={workloadAddress(round.preemptor)} aria-label={round.preemptor}>
           <ObjectName name={round.preemptor} />
         </RouterLink>{" "}
         <span className={styles.soft}>{round.preemptorPriority}</span>
