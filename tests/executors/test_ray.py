@@ -94,11 +94,13 @@ def test_an_order_reaches_each_rank_and_kills_those_that_stay(
     script = (
         f"trap 'cp $HEADGATE_EVICTION_FILE {tmp_path}/saved-$RANK; echo saved > "
         "$HEADGATE_PROGRESS_FILE; sleep 0.7; exit 0' TERM; "
-        "test $RANK = 0 || trap '' TERM; while :; do sleep 0.02; done"
+        f"test $RANK = 0 || trap '' TERM; touch {tmp_path}/up-$RANK; "
+        "while :; do sleep 0.02; done"
     )
     gang = gang_of(script, ("host-1", "host-2"))
     core.replace_assignments(5, "log-1", [gang])
     until(cluster, core, lambda: len(told(core, "ready")) == 2)
+    until(cluster, core, lambda: len(list(tmp_path.glob("up-*"))) == 2)
     progress: list[str] = []
 
     def have_stopped(ranks: int) -> bool:

@@ -343,11 +343,13 @@ def test_an_order_to_stop_reaches_all_ranks_of_a_gang(
     """Ranks of three nodes save their work before the deadline; one that does not is killed."""
     script = (
         f"trap 'sleep 0.2; cp $HEADGATE_EVICTION_FILE {tmp_path}/saved-$RANK; exit 0' TERM; "
-        "test $RANK != 3 || trap '' TERM; while :; do sleep 0.05; done"
+        f"test $RANK != 3 || trap '' TERM; touch {tmp_path}/up-$RANK; "
+        "while :; do sleep 0.05; done"
     )
     gang = gang_of(script, HOSTS, attempt=4)
     core.replace_assignments(5, "log-1", [gang])
     until(cluster, core, lambda: sum(each.type == "ready" for each in core.unanswered(99)) == 4)
+    until(cluster, core, lambda: len(list(tmp_path.glob("up-*"))) == 4)
     stopped: list[RunReport] = []
 
     def have_stopped(ranks: int) -> bool:

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+from msgspec.structs import astuple
+
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.scheduling.evaluation.evaluation_summary import top_holders
+from headgate.domain.scheduling.ordering.pending_places import EquivalenceClass, PendingEntry
 from headgate.domain.scheduling.placement.host_table import OVERLAY
 from headgate.domain.workloads.ended import has_ended
 
@@ -60,6 +63,17 @@ def _filled(counts: dict[str, dict[str, int]]) -> list[tuple[str, dict[str, int]
     return [(name, found) for name, found in sorted(counts.items()) if found]
 
 
+def _entries(entries: dict[str, PendingEntry]) -> dict[str, tuple[Any, ...]]:
+    """Entries with the parts of their classes, of which each queue has an object of its own."""
+    return {
+        key: tuple(
+            value.parts if isinstance(value, EquivalenceClass) else value
+            for value in astuple(entry)
+        )
+        for key, entry in entries.items()
+    }
+
+
 def _partition(cluster_state: ClusterState, key: str) -> dict[str, Any]:
     partition = cluster_state.partition(key)
     return {
@@ -67,8 +81,8 @@ def _partition(cluster_state: ClusterState, key: str) -> dict[str, Any]:
         "places": partition.hosts.leaf_ids,
         "free": [view.tolist() for view in partition.hosts.free[:OVERLAY]],
         "usable": partition.hosts.schedulable.tolist(),
-        "pending": {name: queue.in_heap for name, queue in partition.pending.items()},
-        "beside": {name: queue.suspended for name, queue in partition.pending.items()},
+        "pending": {name: _entries(queue.in_heap) for name, queue in partition.pending.items()},
+        "beside": {name: _entries(queue.suspended) for name, queue in partition.pending.items()},
         "holding": {name: sorted(keys) for name, keys in partition.charges.holding.items()},
         "largest": [
             (name, key, top_holders(partition, name, key))

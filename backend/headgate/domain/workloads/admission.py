@@ -227,8 +227,6 @@ def needed_admission(
     Pods that a scale-down removed are not needed either. A topology assignment stays until all pods
     of its pod set have ended: which of them have ended is not known (Kueue #15219).
     """
-    if not reclaimable and _are_all_needed(admission.pod_set_assignments, pod_sets):
-        return admission
     sets = {pod_set.name: pod_set for pod_set in pod_sets}
     counts = {name: _needed_count(pod_set, reclaimable) for name, pod_set in sets.items()}
     if all(counts.get(a.name, a.count) >= a.count for a in admission.pod_set_assignments):
@@ -242,16 +240,6 @@ def needed_admission(
         for needed in (with_pod_count(assigned, min(count, assigned.count)),)
     )
     return replace(admission, pod_set_assignments=given)
-
-
-def _are_all_needed(given: tuple[PodSetAssignment, ...], pod_sets: tuple[PodSet, ...]) -> bool:
-    """Whether no pod set was scaled down, where none has reclaimable pods; true for most."""
-    if len(given) != len(pod_sets):
-        return False
-    for assigned, pod_set in zip(given, pod_sets, strict=True):
-        if assigned.name != pod_set.name or assigned.count > pod_set.count:
-            return False
-    return True
 
 
 def has_ended(pod_set: PodSet | None, given: PodSetAssignment, reclaimable: Reclaimable) -> bool:

@@ -211,8 +211,6 @@ class EndedWorkloads:
 
     def surplus(self, max_whole: int | None = None) -> Iterator[str]:
         """Takes the keys of the ended workloads that are to be kept no longer, in order of end."""
-        if max_whole is None and not self.is_due:
-            return
         limit = self.max_whole if max_whole is None else max_whole
         self.is_due = False
         self._forget_failures()

@@ -29,9 +29,6 @@ class EquivalenceClass:
     def __init__(self, parts: ClassParts) -> None:
         self.parts = parts
 
-    def __repr__(self) -> str:
-        return f"EquivalenceClass({self.parts!r})"
-
 
 LocalQueueRank: TypeAlias = tuple[bool, Fraction]
 """Sorts the LocalQueue that has used less first; LocalQueues without weight sort last."""
