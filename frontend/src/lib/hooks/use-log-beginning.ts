@@ -12,9 +12,10 @@ export interface LogSeen {
 export function useLogBeginning(range: TimeRange): [string | undefined, (seen: LogSeen | undefined) => void] {
   const [log, setLog] = useState<{ since: string; at: string }>();
   const since = log && beginningOf(range, log.since, Date.parse(log.at));
-  // Called while rendering, so that no chart is drawn over the range first.
+  // Called while rendering, so that no chart is drawn over the range first. Only a later answer counts:
+  // what follows from one may ask for another that is kept from before, and the two would alternate forever.
   const tell = (seen: LogSeen | undefined) => {
-    if (seen?.dataSince && seen.at !== log?.at) setLog({ since: seen.dataSince, at: seen.at });
+    if (seen?.dataSince && (log === undefined || Date.parse(seen.at) > Date.parse(log.at))) setLog({ since: seen.dataSince, at: seen.at });
   };
   return [since, tell];
 }
