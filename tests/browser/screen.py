@@ -8,6 +8,7 @@ from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 FRONTEND = Path(__file__).resolve().parents[2] / "frontend"
 AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
+STOP_CLOCK = "() => { const at = Date.now(); window.now = Date.now; Date.now = () => at; }"
 MILLISECONDS_TO_APPEAR = 120_000
 """How long a text may take to appear; other tests may keep the machine busy."""
 
@@ -58,6 +59,18 @@ class Screen:
         button = self.page.get_by_role("button", name="new")
         expect(button).to_be_visible()
         button.click()
+
+    def press_pair(self, first: str, second: str) -> None:
+        """Press two keys as fast as a person, however busy the machine is."""
+        self.page.evaluate(STOP_CLOCK)
+        self.page.keyboard.press(first)
+        self.page.keyboard.press(second)
+        self.page.evaluate("() => { Date.now = window.now; }")
+
+    def type(self, text: str) -> None:
+        """Type into the field that has the focus, or is about to have it."""
+        expect(self.page.locator("input:focus, textarea:focus")).to_be_visible()
+        self.page.keyboard.type(text)
 
     def phases(self) -> dict[str, str]:
         """Every workload in the list with its phase as it is written there."""

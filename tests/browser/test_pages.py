@@ -150,7 +150,7 @@ def test_events_are_filtered_by_tokens_and_grouped_by_what_caused_them(
     expect(page).to_have_url(f"{screen.url}/events?view=grouped")
     # Types that there are can be chosen by their beginning, and one that there is not leads back.
     page.keyboard.press("/")
-    page.keyboard.type("type:node.cr")
+    screen.type("type:node.cr")
     option = page.get_by_role("option", name="type:node.created")
     expect(option).to_be_visible()
     page.keyboard.press("ArrowDown")

@@ -143,8 +143,7 @@ def test_story_of_a_researcher_from_a_gang_that_cannot_fit_to_one_that_succeeds(
     """Told at once, lowered by the offered remedy, logs watched, resubmitted after a failure."""
     page, does = overview.page, hand(overview.page)
     wait_until(lambda: NODE in _cpus_of_nodes(client), "the agent has told of its host")
-    page.keyboard.press("g")
-    page.keyboard.press("n")
+    overview.press_pair("g", "n")
     does.press(page.get_by_role("button", name="CPU job"))
     does.choose(page.get_by_label("LocalQueue"), f"default/{QUEUE}")
     name = f"story-{hand.__name__.lower()}-1"

@@ -107,8 +107,7 @@ def test_story_of_an_admin_from_a_planned_quota_to_its_rollback(
     """Planned in the policy lab, applied with a check of its prediction, and rolled back."""
     page, does = screen.page, hand(screen.page)
     screen.open("/", "Overview")
-    page.keyboard.press("g")
-    page.keyboard.press("l")
+    screen.press_pair("g", "l")
     expect(page.get_by_role("heading", level=1, name="Policy lab")).to_be_visible()
     does.choose(page.get_by_label("Resource"), "cpu")
     does.write(page.get_by_label(f"{SLIDER}, number"), "4")

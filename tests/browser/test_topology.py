@@ -176,7 +176,7 @@ def test_a_host_is_focused_in_two_actions_and_walked_to_by_keys(
     grid = page.get_by_role("grid", name="Hosts by GPU in use")
     expect(grid).to_have_attribute("aria-rowcount", str(len(HOSTS)))
     page.keyboard.press("/")
-    page.keyboard.type(HOSTS[1])
+    screen.type(HOSTS[1])
     expect(page.get_by_text("1 host", exact=True)).to_be_visible()
     page.keyboard.press("Enter")
     panel = page.get_by_role("complementary", name=f"Host {HOSTS[1]}")
