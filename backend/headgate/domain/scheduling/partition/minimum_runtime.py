@@ -64,7 +64,7 @@ class MinimumRuntimeIndex:
 
     def rule_protecting(self, workload: Workload, *, node: str) -> Message | None:
         """Return the rule that protects a workload from preemptors of a ClusterQueue, if any."""
-        known = self._began.get(workload.key)
+        known = self._began.get(workload.key) if self._began else None
         if known is None:
             return None
         victim_node, began = known

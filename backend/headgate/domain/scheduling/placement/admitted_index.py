@@ -106,18 +106,18 @@ class AdmittedIndex:
         found: Bools = self._in_queue[: len(self.names)] == number
         return found
 
-    def least_protected(self, queue: str, limit: int) -> list[tuple[int, str]]:
-        """Returns the least protected holders of a ClusterQueue that may be preempted, in order.
+    def lowest_protection(self, queue: str, without: Iterable[str]) -> int | None:
+        """Returns the lowest protection of holders of a ClusterQueue that may be preempted.
 
-        Each with its protection; at most about `limit`, in order of protection and name.
+        Holders of the workloads `without` do not count; None where no other holder is left.
         """
-        numbers = (self.in_cluster_queue(queue) & self.preemptible).nonzero()[0]
-        protections = self.protections[numbers]
-        if len(numbers) > limit:
-            chosen = np.argpartition(protections, limit)[:limit]
-            numbers, protections = numbers[chosen], protections[chosen]
-        names = (self.names[number] for number in numbers.tolist())
-        return sorted(zip(protections.tolist(), names, strict=True))
+        mask = self.in_cluster_queue(queue) & self.preemptible
+        for workload in without:
+            for name in (workload, *self.units_of.get(workload, ())):
+                if name in self.numbers:
+                    mask[self.numbers[name]] = False
+        left = self.protections[mask]
+        return int(left.min()) if left.size else None
 
     def single_pods(self) -> Bools:
         """Returns a mask of the holders that are single pods of a workload."""

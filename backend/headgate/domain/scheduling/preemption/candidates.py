@@ -77,7 +77,8 @@ def eligible_candidates(
     found, own_key = [], request.preemptor.key
     for candidate in admitted:
         workload = candidate.workload
-        if is_evicting(workload) or workload.key == own_key or not request.is_blocked_by(candidate):
+        key = candidate.workload_key or workload.key
+        if is_evicting(workload) or key == own_key or not request.is_blocked_by(candidate):
             continue
         rule = protection_rule(request, policy, workload, candidate.eviction_unit)
         if candidate.eviction_unit is not None and not candidate.eviction_unit.is_remainder:
@@ -85,7 +86,7 @@ def eligible_candidates(
         else:
             stats.considered += 1
             if rule is not None:
-                stats.protected.append((workload.key, rule))
+                stats.protected.append((key, rule))
         if rule is None:
             found.append(candidate)
     return found

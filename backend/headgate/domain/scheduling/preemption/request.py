@@ -79,7 +79,7 @@ class PreemptionRequest(msgspec.Struct, frozen=True, gc=False):
         """Whether the candidate uses a contested flavor resource or a host that is needed."""
         if self.occupants is None:
             return not candidate.amounts.keys().isdisjoint(self.contested)
-        if candidate.workload.key in self.occupants:
+        if (candidate.workload_key or candidate.workload.key) in self.occupants:
             return True
         return not candidate.amounts.keys().isdisjoint(self.short_of_quota)
 
@@ -88,17 +88,21 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     """An admitted workload, or a unit of one, and its usage of the ClusterQueue `node`.
 
     `eviction_unit` holds some pods, or as the last unit the remainder of the workload.
+    `workload_key` is the workload's key where it was at hand; it is asked for often.
     """
 
     workload: Workload
     node: str
     amounts: FlavorResourceQuantities
     eviction_unit: EvictionUnit | None = None
+    workload_key: str = ""
 
     @property
     def key(self) -> str:
         """The workload's key, or the name of the unit."""
-        return self.workload.key if self.eviction_unit is None else self.eviction_unit.name
+        if self.eviction_unit is not None:
+            return self.eviction_unit.name
+        return self.workload_key or self.workload.key
 
     @property
     def pods(self) -> int:

@@ -139,7 +139,8 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
                 yield from units_of(self.partition, workload, usable)
                 continue
             charge = self.partition.charges.held_by(workload)
-            yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts)
+            node = f"clusterqueue/{charge.cluster_queue}"
+            yield Candidate(workload, node, charge.amounts, None, charge.workload)
 
     def _local_queue_usage(self) -> Callable[[Candidate], tuple[bool, Fraction]] | None:
         partition = self.partition

@@ -3,7 +3,7 @@
 Of several domains the one with the plan that costs least is taken.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
@@ -44,8 +44,6 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.pods.eviction_units import protection_of_unit, workload_of
 from headgate.domain.workloads.specs import PodSet
 
-MAX_FOLLOW_UPS = 256
-"""Workloads of a ClusterQueue considered for follow-up preemptions; more victims count as none."""
 MAX_COMBINATIONS = 1_024
 """Of the domains of several groups, of which `mostDomains` are searched."""
 
@@ -319,7 +317,6 @@ class FollowUps:
     def __init__(self, partition: Partition, admitted: AdmittedIndex) -> None:
         self._partition = partition
         self._admitted = admitted
-        self._least_protected: dict[str, list[tuple[int, str]]] = {}
         self._counts: dict[str, int] = {}
 
     def count(self, domain: str, victims: Sequence[Victim]) -> int:
@@ -327,7 +324,7 @@ class FollowUps:
         found = self._counts.get(domain)
         if found is None:
             nodes = dict.fromkeys(victim.candidate.node for victim in victims)
-            gone = {victim.workload.key for victim in victims}
+            gone = dict.fromkeys(victim.workload.key for victim in victims)
             lowest = {node: self._lowest_left(node[len(_QUEUE) :], gone) for node in nodes}
             found = self._counts[domain] = sum(
                 lowest[victim.candidate.node] < victim.workload.spec.priority
@@ -340,12 +337,9 @@ class FollowUps:
             )
         return found
 
-    def _lowest_left(self, queue: str, gone: Container[str]) -> int:
+    def _lowest_left(self, queue: str, gone: Iterable[str]) -> int:
         """The lowest protection in a ClusterQueue beside the victims, if it may preempt at all."""
         if self._partition.specs[queue].preemption.within_cluster_queue == "Never":
             return _ABOVE_ALL
-        found = self._least_protected.get(queue)
-        if found is None:
-            found = self._admitted.least_protected(queue, MAX_FOLLOW_UPS)
-            self._least_protected[queue] = found
-        return next((least for least, name in found if workload_of(name) not in gone), _ABOVE_ALL)
+        lowest = self._admitted.lowest_protection(queue, gone)
+        return _ABOVE_ALL if lowest is None else lowest
