@@ -29,6 +29,8 @@ from headgate.domain.scheduling.placement.placement_context import (
 )
 from headgate.domain.workloads.specs import PodSet
 
+_LARGEST = int(np.iinfo(np.int64).max)
+
 
 @dataclass(frozen=True, slots=True)
 class EvictableEntries:
@@ -144,7 +146,7 @@ def freeable_domains(
     found = np.flatnonzero(could)
     is_leaf = level == len(now.topology.levels) - 1
     first = min_protection[found] if is_leaf else now.topology.zeros[level][found]
-    orders = np.full(len(room), np.iinfo(np.int64).max)
+    orders = np.full(len(room), _LARGEST)
     np.minimum.at(orders, entries.domains, entries.orders)
     found = found[np.lexsort([found, orders[found], -can[found], first])][:most]
     min_weight = eviction_cost_bound(now, shape.workers, (level, found), pods, entries)
@@ -213,7 +215,7 @@ def _steps(
     group = np.cumsum(is_first) - 1
     begins = np.flatnonzero(is_first)
     rows = now.topology.rows[leaves]
-    fits = np.full(len(leaves), np.iinfo(np.int64).max)
+    fits = np.full(len(leaves), _LARGEST)
     asked = {
         name: amount for name, amount in single_pod_requests(shape.workers).items() if amount > 0
     }
@@ -225,7 +227,7 @@ def _steps(
         before = freed[begins] - entries.amounts[line, order[begins]]
         free = now.table.free[PROJECTED][line, rows] + freed - before[group]
         np.minimum(fits, free // amount, out=fits)
-    fits = np.clip(fits, 0, pod_limits(now, shape.workers, leaves))
+    fits = np.minimum(np.maximum(fits, 0), pod_limits(now, shape.workers, leaves))
     more = fits.copy()
     more[1:] -= fits[:-1]
     more[begins] = fits[begins] - pods[leaves[begins]]
@@ -370,7 +372,7 @@ def eviction_simulation(context: PlacementContext, pod_set: PodSet) -> EvictionS
     limits = pod_limits(context, pod_set, slice(0, len(rows))) * (len(lines) == len(request))
     asked = tuple(amount for name, amount in request.items() if name in table.resources)
     free = table.free[PROJECTED].take(rows, axis=1).take(lines, axis=0)
-    room = np.clip((free.T // np.array(asked)).min(axis=1), 0, limits)
+    room = np.minimum(np.maximum((free.T // np.array(asked)).min(axis=1), 0), limits)
     return EvictionSimulation(
         context=context,
         count=pod_set.count,

@@ -29,7 +29,7 @@ from headgate.domain.workloads.pods.eviction_units import (
     workload_of,
 )
 from headgate.domain.workloads.predicates import is_evicting
-from headgate.domain.workloads.protection import may_evict_whole
+from headgate.domain.workloads.protection import may_evict_whole, protection_of
 from headgate.domain.workloads.state import Workload, condition
 
 MAX_LISTED_CANDIDATES = 20
@@ -102,11 +102,14 @@ def protection_rule(
 
     A minimum runtime does not protect single pods (preemption.md §6.6).
     """
+    spec = victim.spec
     is_surplus = eviction_unit is not None and not eviction_unit.is_remainder
-    if not (is_surplus or may_evict_whole(victim.spec)):
+    if not (is_surplus or spec.preemptibility == "Preemptible" or may_evict_whole(spec)):
         return _preemptibility_rule(victim, eviction_unit)
     priority = request.preemptor.spec.priority
-    protection = protection_of_unit(victim.spec, eviction_unit)
+    # Asked for thousands of candidates, of which hardly any has pod sets with classes of their own.
+    units_differ = bool(spec.pod_set_protections)
+    protection = protection_of_unit(spec, eviction_unit) if units_differ else protection_of(spec)
     if policy == "Any" or priority > protection:
         return None if is_surplus else request.runtime_protection(victim)
     if priority < protection or policy == "LowerPriority":
@@ -138,7 +141,9 @@ def candidate_order(request: PreemptionRequest, candidate: Candidate) -> Candida
     ClusterQueue, single pods, fewer pods, later quota reservation.
     """
     victim, eviction_unit = candidate.workload, candidate.eviction_unit
-    protection, age = protection_of_unit(victim.spec, eviction_unit), -quota_reserved_at(victim)
+    spec, age = victim.spec, -quota_reserved_at(victim)
+    units_differ = bool(spec.pod_set_protections)
+    protection = protection_of_unit(spec, eviction_unit) if units_differ else protection_of(spec)
     rank = 0 if eviction_unit is None else eviction_unit.eviction_order
     if request.policies.order_profile == "PriorityFirst":
         pods = (
