@@ -177,12 +177,13 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any], runtimes: Runt
     services, metadata = services_of(request), origin_of(request)
     parts: list[list[Entry]] = []
     writing: list[asyncio.Task[tuple[list[CommandResult], int]]] = []
+    in_order = asyncio.Lock()
     for start in range(0, len(items), ITEMS_PER_APPEND):
         part = items[start : start + ITEMS_PER_APPEND]
         entries = await run_yielding(each(_entry(request, value, runtimes) for value in part))
         entries = await with_known_uploads(request, entries)
         submits = submission_commands.submit_each(
-            services, request.user, metadata, _wanted_by(entries)
+            services, request.user, metadata, _wanted_by(entries), in_order
         )
         parts.append(entries)
         writing.append(asyncio.create_task(submits))

@@ -3,7 +3,9 @@
 `execute` appends all commands of a request together, `execute_each` each of them individually.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 
 import msgspec
 
@@ -65,29 +67,37 @@ async def execute(
 
 
 async def execute_each(
-    services: ApplicationServices, metadata: EventMetadata, commands: Sequence[StreamCommand]
+    services: ApplicationServices,
+    metadata: EventMetadata,
+    commands: Sequence[StreamCommand],
+    in_order: asyncio.Lock | None = None,
 ) -> tuple[list[CommandResult], int]:
-    """Decides and appends each command individually; returns the results and the last position."""
+    """Decides and appends each command individually; returns the results and the last position.
+
+    Calls that share `in_order` append in the order in which they ask for it.
+    """
     results: dict[int, CommandResult] = {}
     left = list(range(len(commands)))
     position = services.reader.position
     for attempt in range(MAX_ATTEMPTS):
         tried = [commands[index] for index in left]
         is_blind = attempt == 0 and all(command.is_new for command in tried)
-        loaded = await _load(services, tried, is_blind=is_blind)
-        cluster_state = services.reader.cluster_state
-        at, config_position = services.clock.now(), cluster_state.config_position
-        past = services.reader.point
-        found = await run_yielding(each(decide_commands(cluster_state, tried, loaded, at)))
-        results.update(zip(left, found, strict=True))
-        recorded = {
-            index: result for index, result in zip(left, found, strict=True) if result.events
-        }
-        steps = _units(cluster_state, recorded, at, metadata, config_position)
-        units = {
-            index: msgspec.structs.replace(unit, past=past)
-            for index, unit in (await run_yielding(steps)).items()
-        }
+        async with in_order or nullcontext():
+            loaded = await _load(services, tried, is_blind=is_blind)
+            cluster_state = services.reader.cluster_state
+            at, config_position = services.clock.now(), cluster_state.config_position
+            past = services.reader.point
+            found = await run_yielding(each(decide_commands(cluster_state, tried, loaded, at)))
+            results.update(zip(left, found, strict=True))
+            recorded = {
+                index: result for index, result in zip(left, found, strict=True) if result.events
+            }
+            steps = _units(cluster_state, recorded, at, metadata, config_position)
+            units = {
+                index: msgspec.structs.replace(unit, past=past)
+                for index, unit in (await run_yielding(steps)).items()
+            }
+        # Units are queued before anything else runs, so in the order in which they were decided.
         verdicts = await services.commits.append_each(list(units.values()))
         appended = [verdict for verdict in verdicts if isinstance(verdict, Appended)]
         position = max([position, *(verdict.last_position for verdict in appended)])

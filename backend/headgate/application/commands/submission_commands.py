@@ -1,5 +1,6 @@
 """Submit workloads and give them other specs, within the bounds of the user's roles."""
 
+import asyncio
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
@@ -85,10 +86,11 @@ async def submit_each(
     identity: Identity,
     metadata: EventMetadata,
     desired: Sequence[DesiredObject],
+    in_order: asyncio.Lock | None = None,
 ) -> tuple[list[CommandResult], int]:
-    """Submits each workload individually; returns the results and the position."""
+    """Submits each workload individually, `in_order` with others; returns results and position."""
     changes = [submission(services, one, identity) for one in desired]
-    return await execute_each(services, metadata, changes)
+    return await execute_each(services, metadata, changes, in_order)
 
 
 async def submit_together(

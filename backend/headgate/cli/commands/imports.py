@@ -68,7 +68,7 @@ def import_kueue(
             importing.take(owned, standing)
         importing.tell_what_is_left(found, workloads[Standing.FINISHED])
         if not dry_run:
-            tell_usage(client, found)
+            tell_usage(client, found, importing.position)
     say(importing.summary())
     if importing.code is not ExitCode.OK:
         raise typer.Exit(importing.code)
@@ -87,6 +87,7 @@ class _Import:
         self._warnings: dict[Advice, dict[str, None]] = {}
         self._counts: Counter[str] = Counter()
         self._results: list[ItemResult] = []
+        self.position = 0
         if configuration:
             batch = client.apply(_body(configuration), dry_run=dry_run, reason=reason)
             self._tell(batch, "")
@@ -134,6 +135,7 @@ class _Import:
 
     def _tell(self, batch: Batch, standing: str) -> None:
         self._results += batch.results
+        self.position = max(self.position, batch.position)
         for result in batch.results:
             is_new = result.outcome == "created" and standing
             word = standing if is_new else result.outcome
@@ -227,14 +229,15 @@ def _of_job(pod_set: Object, job: str) -> Object:
     }
 
 
-def tell_usage(client: HeadgateClient, found: Iterable[Object]) -> None:
-    """Says where a ClusterQueue has another usage than Kueue said of it."""
+def tell_usage(client: HeadgateClient, found: Iterable[Object], position: int) -> None:
+    """Says where a ClusterQueue has another usage than Kueue said of it, once it is imported."""
+    imported = {"minPosition": str(position)}
     for one in found:
         written = (one.get("status") or {}).get("flavorsReservation")
         if one["kind"] != "ClusterQueue" or written is None:
             continue
         name = one["metadata"]["name"]
-        status = client.read(kind_of("ClusterQueue").path("", name))["status"]
+        status = client.read(kind_of("ClusterQueue").path("", name), imported)["status"]
         before, now = _usage(written), _usage(status.get("flavorsReservation") or ())
         for place in sorted({*before, *now}):
             was, by_now = before.get(place, 0), now.get(place, 0)
