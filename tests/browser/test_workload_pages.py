@@ -159,6 +159,9 @@ def test_submit_page(
     expect(forecast.get_by_role("alert")).to_contain_text("can never start")
     forecast.get_by_role("button", name="Submit anyway").click()
     expect(page.get_by_role("heading", level=1, name=f"{NAMESPACE}/typed-1")).to_be_visible()
+    # A remedy that is simulated after the end of its workload is refused, which the console tells.
+    expect(page.get_by_role("listitem").filter(has_text="4 pods instead of 20")).to_be_visible()
+    expect(page.get_by_text("Simulating…")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     page.get_by_role("link", name="Resubmit with changes").click()
     expect(page.get_by_label("Name")).to_have_value("typed-2")
