@@ -203,7 +203,7 @@ def test_watchers_go_on_a_few_at_a_time(platform: Platform, recorded: list[Recor
 
 
 class _Waiting:
-    """Work of a user whose streams wait, as another's request is at work."""
+    """Work of a user with streams that wait, as another's request is at work."""
 
     def __init__(self) -> None:
         self.others_ended = asyncio.Event()
