@@ -15,7 +15,7 @@ from headgate.application.historical_states import HistoricalStates
 from headgate.application.live_state import LiveState
 from headgate.application.maintenance import (
     COMPARED_SECONDS,
-    COMPARED_SLICE_SECONDS,
+    SLICE_SECONDS,
     SnapshotComparison,
 )
 from headgate.application.ports import Unavailable
@@ -323,7 +323,7 @@ def test_upkeep_compares_once_an_hour_and_in_slices(
     clock = count()
     options = SnapshotOptions()
     compared = SnapshotComparison(
-        log.state_cache, log.log, lambda: next(clock) * COMPARED_SLICE_SECONDS / 2, options
+        log.state_cache, log.log, lambda: next(clock) * SLICE_SECONDS / 2, options
     )
 
     turns = 1
@@ -333,7 +333,7 @@ def test_upkeep_compares_once_an_hour_and_in_slices(
 
     assert turns > 10, "each turn takes a step"
     assert begun_again == [0] * 100
-    clock = count(int(2 * COMPARED_SECONDS / COMPARED_SLICE_SECONDS))
+    clock = count(int(2 * COMPARED_SECONDS / SLICE_SECONDS))
     assert [compared.run() for _ in range(2)] == [0, 0], "there is no pair before the first"
 
 

@@ -119,9 +119,43 @@ class MaintenanceSchedule:
 MAX_COMPARED_EVENTS = 60_000
 """Snapshots further apart are not compared; the newest are at most `SnapshotRule.events` apart."""
 COMPARED_SECONDS = 3_600.0
-COMPARED_SLICE_SECONDS = 0.1
+SLICE_SECONDS = 0.1
 COMPARED_BATCH = 200
 """Events or entries between two steps, some milliseconds of work."""
+
+
+@dataclass(slots=True)
+class SlicedWork:
+    """Work that begins when it is due and goes on a tenth of a second at a time, up to its end.
+
+    So other upkeep goes on. `begin` gives the work, `every_seconds` lie between two beginnings.
+    """
+
+    begin: Callable[[], Cooperative[int]]
+    every_seconds: float
+    elapsed: Callable[[], float]
+    _due_at: float = 0.0
+    _work: Cooperative[int] | None = None
+
+    def run(self) -> int:
+        """Goes on with the work under way, or begins it if it is due; its result once it ends.
+
+        Work that raises has ended: what it raises is raised here.
+        """
+        began = self.elapsed()
+        if self._work is None:
+            if began < self._due_at:
+                return 0
+            self._due_at = began + self.every_seconds
+            self._work = self.begin()
+        work, self._work = self._work, None
+        try:
+            while self.elapsed() < began + SLICE_SECONDS:
+                next(work)
+        except StopIteration as end:
+            return int(end.value)
+        self._work = work
+        return 0
 
 
 @dataclass(slots=True)
@@ -129,7 +163,6 @@ class SnapshotComparison:
     """Compares two snapshots an hour: the earlier one, folded on to the later, is to be equal.
 
     It begins with the newest pair, goes on to the pair before, and begins again after the first.
-    `run` works for a tenth of a second at a time, so that other upkeep goes on.
     """
 
     state_cache: StateCache
@@ -137,8 +170,10 @@ class SnapshotComparison:
     elapsed: Callable[[], float]
     options: SnapshotOptions
     _at_most: int | None = None
-    _due_at: float = 0.0
-    _work: Cooperative[int] | None = None
+    _sliced: SlicedWork = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._sliced = SlicedWork(self.compare_next, COMPARED_SECONDS, self.elapsed)
 
     def task(self) -> MaintenanceTask:
         """What upkeep runs."""
@@ -151,20 +186,7 @@ class SnapshotComparison:
 
         Returns how many have ended.
         """
-        began = self.elapsed()
-        if self._work is None:
-            if began < self._due_at:
-                return 0
-            self._due_at = began + COMPARED_SECONDS
-            self._work = self.compare_next()
-        work, self._work = self._work, None
-        try:
-            while self.elapsed() < began + COMPARED_SLICE_SECONDS:
-                next(work)
-        except StopIteration as end:
-            return int(end.value)
-        self._work = work
-        return 0
+        return self._sliced.run()
 
     def compare_next(self) -> Cooperative[int]:
         """Compares the next pair; a difference deletes all snapshots and is recorded.
@@ -317,8 +339,10 @@ class AutomaticArchive:
     state_cache: StateCache
     rule: ArchiveRule
     elapsed: Callable[[], float]
-    _due_at: float = 0.0
-    _work: Cooperative[int] | None = None
+    _sliced: SlicedWork = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._sliced = SlicedWork(self.archive_due, ARCHIVED_EVERY_SECONDS, self.elapsed)
 
     def task(self) -> MaintenanceTask:
         """What upkeep runs."""
@@ -329,24 +353,12 @@ class AutomaticArchive:
 
         A failure is recorded, and the partition is tried again when the next run is due.
         """
-        began = self.elapsed()
-        if self._work is None:
-            if began < self._due_at:
-                return 0
-            self._due_at = began + ARCHIVED_EVERY_SECONDS
-            self._work = self.archive_due()
-        work, self._work = self._work, None
         try:
-            while self.elapsed() < began + COMPARED_SLICE_SECONDS:
-                next(work)
-        except StopIteration as end:
-            return int(end.value)
+            return self._sliced.run()
         except (Unavailable, BrokenFile, OSError) as failure:
             LOG.error("the log was not archived", failure=str(failure))  # noqa: TRY400 - it is an outage
             self.log.record(self.event_log.now(), str(failure))
             return 0
-        self._work = work
-        return 0
 
     def archive_due(self) -> Cooperative[int]:
         """Archives all partitions that are due; returns how many."""
