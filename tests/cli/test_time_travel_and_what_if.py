@@ -8,6 +8,7 @@ from headgate.cli.commands.wait import goal_of, wait_for
 from headgate.client.client import HeadgateClient
 from tests.builders.documents import queue_documents
 from tests.cli.invocation import Invoker
+from tests.processes.programs import wait_until
 
 OBJECTS = queue_documents(
     "small",
@@ -110,6 +111,8 @@ def test_a_change_is_simulated(headgate: Invoker) -> None:
 
 
 def test_a_cycle_is_listed_opened_and_run_again(headgate: Invoker) -> None:
+    # It is kept a moment after its decisions are in the log.
+    wait_until(lambda: bool(headgate.json("cycles")["items"]), "the cycle is kept")
     (cycle,) = headgate.json("cycles", "--limit", "1")["items"]
     assert cycle["id"] in headgate("cycles").stdout
     assert f"Input position: {cycle['inputPosition']}." in headgate("cycles", cycle["id"]).stdout
