@@ -335,11 +335,21 @@ def begins_late(rows: Sequence[EventRow], after: int) -> bool:
     return not rows or rows[0][POSITION] != after + 1
 
 
-def rows_in_store(store: UploadStore, key: UploadKey, place: int, length: int) -> list[EventRow]:
-    """The rows of a frame in the store; raises `Unavailable` where it lacks them or is damaged."""
+def content_in_store(store: UploadStore, key: UploadKey, place: int, length: int) -> bytes:
+    """The bytes of a frame in the store; raises `Unavailable` where it lacks them."""
     content = store.read_range(key, place, length)
     if content is None:
         raise Unavailable(f"the archive of the log lacks the object {key.digest}")
+    return content
+
+
+def rows_in_store(store: UploadStore, key: UploadKey, place: int, length: int) -> list[EventRow]:
+    """The rows of a frame in the store; raises `Unavailable` where it lacks them or is damaged."""
+    return rows_in_content(content_in_store(store, key, place, length), key)
+
+
+def rows_in_content(content: bytes, key: UploadKey) -> list[EventRow]:
+    """The rows of a frame of an object; raises `Unavailable` where it is damaged."""
     try:
         return rows_of_frame(content)
     except (zstandard.ZstdError, msgspec.MsgspecError) as failure:

@@ -22,8 +22,9 @@ from headgate.adapters.postgres.archived_events import (
     BODY,
     ArchiveFrame,
     EventRow,
+    content_in_store,
     frame_of,
-    rows_in_store,
+    rows_in_content,
 )
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.application.cooperative import Cooperative
@@ -198,16 +199,27 @@ class PostgresLogArchiver:
     def _prove(
         self, partition: LogPartition, key: UploadKey, frames: list[ArchiveFrame]
     ) -> Cooperative[None]:
-        """Reads the object back; raises `BrokenFile` where the chain is not that of its events."""
+        """Reads the object back; raises `BrokenFile` where its events are not all of the partition.
+
+        The digest covers every byte, the chain says that they are the events of the log.
+        """
+        whole = (max(partition.first, 1), partition.end - 1)
+        if not frames or (frames[0].first, frames[-1].last) != whole:
+            raise BrokenFile(f"{partition.name} does not hold all its events any more")
+        read = hashlib.sha256()
         with connection_of(self._pool) as connection:
             position, chain = chain_before(connection, partition.first)
             for frame in frames:
-                rows = rows_in_store(self._store, key, frame.place, frame.length)
+                content = content_in_store(self._store, key, frame.place, frame.length)
+                read.update(content)
+                rows = rows_in_content(content, key)
                 if (rows[0][0], rows[-1][0]) != (frame.first, frame.last):
                     raise BrokenFile(f"{key.digest} holds other positions than were put there")
                 position, chain = chain_through(rows, position, chain)
                 yield
             known = connection.execute("SELECT log_chain_at(%s)", (position,)).fetchone()
+        if read.hexdigest() != key.digest:
+            raise BrokenFile(f"{key.digest} holds other bytes than were put there")
         if known is None or known[0] != chain:
             raise BrokenFile(f"{key.digest} holds other events than the log has chained")
 
