@@ -110,6 +110,8 @@ class MaintenanceSchedule:
         done = []
         for task in self.tasks:
             if self.elapsed() >= self._due_at.get(task.name, 0.0):
+                # Set before: a task that fails does not keep those after it from theirs.
+                self._due_at[task.name] = self.elapsed() + task.every_seconds
                 task.run(self.maintenance)
                 self._due_at[task.name] = self.elapsed() + task.every_seconds
                 done.append(task.name)
