@@ -120,7 +120,7 @@ class ClusterState:
         self.rounds: Final[dict[str, Round]] = {}
         self.quarantined: Final[dict[str, Message]] = {}
         self._log_history: Final[dict[str, LogState]] = {}
-        self._own: dict[str, Any] = {"workload": self.workloads, "round": self.rounds}
+        self._own: dict[str, dict[str, Any]] = {"workload": self.workloads, "round": self.rounds}
         self._own["log"] = self._log_history
         self.versions: dict[str, int] = {}
         self.base_position = 0
@@ -318,17 +318,16 @@ class ClusterState:
         self.changed_at = max(at, self.changed_at)
         kind, key = kind_and_key(stream)
         is_workload = kind == "workload"
-        if not is_workload:
-            if isinstance(event, EventIgnored):
-                return ABSENT, NOTHING_TO_UNDO
-            if kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent):
-                self.config_position = self.position
-                self._index.forget_layout()
         states = self.workloads if is_workload else self._states(kind)
         found = states.get(key)
         before = ABSENT if found is None else found
-        has_activity = not is_workload and kind in ACTIVITY_KINDS
-        was_active = queue_activities(self.config, kind, key) if has_activity else {}
+        if not is_workload:
+            if isinstance(event, EventIgnored):
+                return before, NOTHING_TO_UNDO
+            if kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent):
+                self.config_position = self.position
+                self._index.forget_layout()
+        was_active = queue_activities(self.config, kind, key) if kind in ACTIVITY_KINDS else {}
         try:
             after = evolve_state(kind, before, event, at)
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
@@ -344,7 +343,7 @@ class ClusterState:
             new, history = states.get(key), self.usage_history
             used = {} if history.rules is None else history.replace(found, new, at)
             return before, (used, self.recent_starts.replace(found, new), undo_end)
-        if has_activity:
+        if kind in ACTIVITY_KINDS:
             self.config.active_since = active_since_after(self.config, kind, key, was_active, at)
         if kind == "configuration":
             rules = self.config.configuration.admission_fair_sharing
@@ -396,5 +395,6 @@ class ClusterState:
     def _states(self, kind: str) -> dict[str, Any]:
         if kind == "prediction":
             return self.recent_starts.predictions
-        own: dict[str, Any] | None = self._own.get(kind)
-        return self.config.of_kind(kind) if own is None else own
+        if kind in self._own:
+            return self._own[kind]
+        return self.config.of_kind(kind) if kind in KINDS_BY_STREAM else {}

@@ -74,7 +74,8 @@ async def execute_each(
 ) -> tuple[list[CommandResult], int]:
     """Decides and appends each command individually; returns the results and the last position.
 
-    Calls that share `in_order` append in the order in which they ask for it.
+    Calls that share `in_order` append in the order in which they ask for it; a command that is
+    tried again comes later.
     """
     results: dict[int, CommandResult] = {}
     left = list(range(len(commands)))

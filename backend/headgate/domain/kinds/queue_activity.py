@@ -220,13 +220,15 @@ def _controller(config: ObjectSet, rule: AdmissionCheckRule) -> str:
     return check.spec.controller_name if check else ""
 
 
-ACTIVITY_KINDS = (
-    "clusterqueue",
-    "localqueue",
-    "resourceflavor",
-    "topology",
-    "admissioncheck",
-    "cohort",
+ACTIVITY_KINDS = frozenset(
+    {
+        "clusterqueue",
+        "localqueue",
+        "resourceflavor",
+        "topology",
+        "admissioncheck",
+        "cohort",
+    }
 )
 """Kinds of objects of which one may change whether a queue can admit."""
 

@@ -306,7 +306,8 @@ class _Encoded:
     def __init__(self, value: object) -> None:
         body = msgspec.msgpack.encode((type(value).__name__, value))
         is_short = len(body) <= MAX_WHOLE_KEY
-        self.key = body if is_short else blake2b(body, digest_size=16).digest()
+        # No encoding begins with this mark: each is an array of two.
+        self.key = body if is_short else b"#" + blake2b(body, digest_size=16).digest()
         self.value = value
 
     def __hash__(self) -> int:

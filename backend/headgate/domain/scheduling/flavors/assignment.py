@@ -77,7 +77,7 @@ class _Requested(msgspec.Struct, frozen=True, gc=False):
     undeclared: tuple[FlavorAttempt, ...]
 
 
-MAX_REQUESTED = 1_024
+MAX_REQUESTED = 64
 """So many are kept for each ClusterQueue; most workloads share their pod sets with others."""
 
 
