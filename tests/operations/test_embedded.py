@@ -2,11 +2,13 @@
 
 import os
 import resource
+import signal
 import socket
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -76,6 +78,27 @@ def test_a_child_that_will_not_end_is_killed_with_its_children(tmp_path: Path) -
 
     assert not is_running(grandchild)
     assert child.process is None
+
+
+STARTS_A_SESSION = """
+import subprocess, sys, time
+pod = subprocess.Popen(["sleep", "600"], start_new_session=True)
+print(pod.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_pods_go_on_when_their_agent_is_stopped(tmp_path: Path) -> None:
+    agent = Child(replace(program(tmp_path, STARTS_A_SESSION, "agent"), outlives=True))
+    agent.start()
+    wait_until(lambda: agent.program.log.read_text().endswith("\n"), "it has started a pod")
+    pod = int(agent.program.log.read_text())
+    try:
+        assert end_all([agent], patience_seconds=30.0) == []
+        assert agent.process is None
+        assert is_running(pod)
+    finally:
+        os.kill(pod, signal.SIGKILL)
 
 
 def test_a_child_ends_with_the_one_that_started_it(tmp_path: Path) -> None:

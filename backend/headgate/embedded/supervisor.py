@@ -27,6 +27,7 @@ class Program:
     """A program to keep running; its output goes to `log`, and if `is_told` to the terminal too.
 
     `heartbeat` is the file that it touches while it works; a process that stops doing so hangs.
+    What an agent has started in other sessions, the pods of its executor, `outlives` it.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Program:
     log: Path
     is_told: bool = True
     heartbeat: Path | None = None
+    outlives: bool = False
 
 
 @dataclass(slots=True)
@@ -110,7 +112,10 @@ class Child:
 
 
 def end_all(children: Iterable[Child], patience_seconds: float) -> list[str]:
-    """Stops programs and everything they started; returns the names of killed programs."""
+    """Stops programs with what they started and does not outlive them.
+
+    Returns the names of programs that had to be killed.
+    """
     running = [child for child in children if child.process is not None]
     families = {child.program.name: _family(child) for child in running}
     everyone = [process for family in families.values() for process in family]
@@ -140,11 +145,11 @@ def signal_all(processes: Iterable[psutil.Process], number: int) -> None:
 
 
 def _family(child: Child) -> list[psutil.Process]:
-    """Returns a process, its descendants and the other processes of its session."""
+    """Returns a process, the others of its session, and its descendants that end with it."""
     assert child.process is not None
     try:
         root = psutil.Process(child.process.pid)
-        descendants = root.children(recursive=True)
+        descendants = [] if child.program.outlives else root.children(recursive=True)
     except psutil.NoSuchProcess:
         return processes_of([child.process.pid])
     others = {*descendants, *processes_of([child.process.pid])} - {root}

@@ -306,10 +306,13 @@ def worker_programs(count: int, environment: Mapping[str, str], logs: Path) -> t
 
 
 def agent_program(url: str, token: str, environment: Mapping[str, str], logs: Path) -> Program:
-    """Returns the agent of this machine; it creates a queue for it where there is none."""
+    """Returns the agent of this machine; it creates a queue for it where there is none.
+
+    Its pods go on without it, and its next start takes them over.
+    """
     command = (sys.executable, "-m", "headgate.cli.operations.local_agent")
     client = {**environment, "HEADGATE_URL": url, "HEADGATE_TOKEN": token}
-    return Program(AGENT, command, client, logs / "agent.log")
+    return Program(AGENT, command, client, logs / "agent.log", outlives=True)
 
 
 def demo_program(url: str, token: str, environment: Mapping[str, str], logs: Path) -> Program:
