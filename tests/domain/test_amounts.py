@@ -19,12 +19,32 @@ from headgate.domain.values.quantities import (
     NotAQuantity,
     amount_of,
     amount_of_nanos,
+    is_gpu,
     milli_of,
     milli_quantity,
     nanos_of,
     quantity_of,
     scaled,
 )
+
+
+@pytest.mark.parametrize(
+    ("resource", "is_one"),
+    [
+        ("nvidia.com/gpu", True),
+        ("amd.com/gpu", True),
+        ("gpu", True),
+        ("nvidia.com/gpu.shared", False),
+        ("example.com/tgpu", False),
+        ("requests.nvidia.com/gpu-memory", False),
+        ("cpu", False),
+    ],
+)
+def test_gpus_are_the_resources_that_have_this_name_in_whatever_domain(
+    resource: str, *, is_one: bool
+) -> None:
+    assert is_gpu(resource) is is_one
+
 
 RESOURCES = st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "hugepages-2Mi"])
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from headgate.application.commands.append_unit import row_of
 from headgate.application.queries.attention import needing_attention
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configuration import Retention
@@ -197,6 +198,21 @@ def test_failures_are_kept_for_a_day_in_the_order_of_their_ends() -> None:
     world.record(f"workload/{first}", world.deletion(first))
     assert world.cluster_state.ended.number_of({"team"}) == 1
     assert world.cluster_state.ended.number_of(()) == 0
+
+
+@pytest.mark.parametrize("resource", ["gpu", "nvidia.com/gpu", "example.com/tgpu"])
+def test_what_a_failure_cost_counts_the_gpus_that_lists_show(resource: str) -> None:
+    world = World()
+    world.flavor("plain")
+    world.cluster_queue("q", quotas(resource, plain=4))
+    key = world.submit("one", "q", {resource: 2})
+    world.settle()
+    columns = row_of(f"workload/{key}", world[key]).columns
+    world.wait(10)
+    world.record(f"workload/{key}", WorkloadFinished(reason="Failed", message="exit code 3"))
+    assert columns is not None
+    assert columns["gpus"] == (0 if resource == "example.com/tgpu" else 2)
+    assert world.cluster_state.ended.failures[key].gpu_seconds == 10 * columns["gpus"]
 
 
 def test_an_ended_workload_is_whole_while_its_end_is_only_assumed() -> None:

@@ -34,7 +34,6 @@ from headgate.domain.starts import MAX_RECENT_STARTS
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.message import message
 from headgate.domain.workload_index import WorkloadIndex
-from headgate.domain.workloads.ended import gpus_requested
 from headgate.domain.workloads.events import (
     WorkloadDeactivated,
     WorkloadEvent,
@@ -43,6 +42,7 @@ from headgate.domain.workloads.events import (
     WorkloadReleased,
 )
 from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.specs import gpus_requested
 from headgate.domain.workloads.state import Workload, condition, is_admitted, phase_of
 from tests.builders.world import World, quotas
 
@@ -160,7 +160,7 @@ def counted_by_scan(state: ClusterState) -> tuple[Unadmitted, dict[str, dict[str
             place = (name, workload.local_queue_key, "NoReservation", cause)
             unadmitted[place] = unadmitted.get(place, 0) + 1
             amounts = requested[name]
-            amounts["gpu"] = amounts.get("gpu", 0) + gpus_requested(workload)
+            amounts["gpu"] = amounts.get("gpu", 0) + gpus_requested(workload.spec)
     for workload in state.workloads.values():
         if has_quota_reservation(workload) and not is_admitted(workload):
             name = cluster_queue_of(state.config, workload)
@@ -170,7 +170,7 @@ def counted_by_scan(state: ClusterState) -> tuple[Unadmitted, dict[str, dict[str
 
 
 def _gpu_seconds(workloads: list[Workload], at: int) -> int:
-    spent = sum(gpus_requested(each) * (at - each.created_at) for each in workloads)
+    spent = sum(gpus_requested(each.spec) * (at - each.created_at) for each in workloads)
     return spent // MICROSECONDS_PER_SECOND
 
 

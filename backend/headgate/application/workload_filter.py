@@ -11,6 +11,7 @@ from headgate.domain.stuck_workloads import stuck_cause, stuck_since
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.selectors import LabelSelector, matches_selector
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
+from headgate.domain.workloads.specs import gpus_requested
 from headgate.domain.workloads.state import (
     Workload,
     executed_seconds,
@@ -140,16 +141,6 @@ def owner_of(workload: Workload) -> str:
     return workload.owner.user if workload.owner else ""
 
 
-def gpu_count(workload: Workload) -> int:
-    """The GPUs that all pods of a workload request: of each resource that is named `…/gpu`."""
-    total = 0  # A loop, as a generator would cost more than what it yields, for each event.
-    for pod_set in workload.spec.pod_sets:
-        for resource, amount in pod_set.scheduling.requests.items():
-            if resource.endswith("/gpu"):
-                total += pod_set.count * amount
-    return total
-
-
 def total_pods(workload: Workload) -> int:
     """The pods of all pod sets."""
     total = 0
@@ -240,7 +231,7 @@ _TEXTS: dict[str, Callable[[Workload, str], str]] = {
     "cause": lambda workload, _: stuck_cause(workload),
 }
 _NUMBERS: dict[str, Callable[[Workload, Instant], int]] = {
-    "gpu": lambda workload, _: gpu_count(workload),
+    "gpu": lambda workload, _: gpus_requested(workload.spec),
     "pods": lambda workload, _: total_pods(workload),
     "priority": lambda workload, _: workload.spec.priority,
     "wait": wait_seconds,
@@ -330,7 +321,7 @@ def grouped(found: Iterable[tuple[Workload, str]], by: CountedField | None) -> l
     for workload, cluster_queue in found:
         value = "" if by is None else _group_value(by, workload, cluster_queue)
         into = sums.setdefault(value, [0, 0, 0])
-        for place, amount in enumerate((1, gpu_count(workload), total_pods(workload))):
+        for place, amount in enumerate((1, gpus_requested(workload.spec), total_pods(workload))):
             into[place] += amount
     groups = [
         WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods)

@@ -9,7 +9,7 @@ from typing import Any
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.units import age_of, amount, amounts
 from headgate.client.schemas import domains_of
-from headgate.domain.values.quantities import amount_of
+from headgate.domain.values.quantities import amount_of, is_gpu
 from headgate.messages.rendering import resource_word
 
 Object = dict[str, Any]
@@ -92,7 +92,7 @@ def _gpus(status: Object, assignments: list[Object]) -> int:
         amount_of(name, str(value))
         for usage in usages
         for name, value in usage.items()
-        if name.endswith("/gpu")
+        if is_gpu(name)
     )
 
 

@@ -19,9 +19,9 @@ from headgate.domain.scheduling.ordering.pending_places import ClassParts, Sorte
 from headgate.domain.scheduling.queueing.pending_entry import equivalence_class
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message
-from headgate.domain.workloads.ended import gpus_requested
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.predicates import has_admission_gates, is_admissible
+from headgate.domain.workloads.specs import gpus_requested
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
 from headgate.domain.workloads.transitions.preemption import oldest_ongoing_eviction
 
@@ -68,7 +68,7 @@ class WorkloadsByAge:
 
     def count(self, workload: Workload, change: int) -> None:
         """Add a workload, or with -1 remove it."""
-        age, gpus = (workload.created_at, workload.key), gpus_requested(workload) * change
+        age, gpus = (workload.created_at, workload.key), gpus_requested(workload.spec) * change
         if change > 0:
             self.ages.add(age)
         else:
@@ -256,7 +256,7 @@ def unlisted(
         spent += each.gpus * at - each.gpu_creation
         for created, key in each.ages:
             if key in listed:
-                spent -= (at - created) * gpus_requested(workloads[key])
+                spent -= (at - created) * gpus_requested(workloads[key].spec)
             else:
                 since = min(since, created)
     return Unlisted(count, max(0, spent) // MICROSECONDS_PER_SECOND, since)

@@ -26,7 +26,6 @@ from headgate.application.ports import (
 )
 from headgate.application.workload_filter import (
     admitted_since,
-    gpu_count,
     owner_of,
     reserved_at,
     size_class,
@@ -47,6 +46,7 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.starts import Prediction
 from headgate.domain.stuck_workloads import STUCK_PHASES, stuck_cause, stuck_since
 from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.workloads.specs import gpus_requested
 from headgate.domain.workloads.state import Workload, phase_of
 
 StateOf = Callable[[str], Any]
@@ -190,7 +190,7 @@ def _workload_columns(workload: Workload) -> dict[str, Any]:
         "created_at": workload.created_at,
         "labels": workload.labels,
         "due_at": workload_due(workload),
-        "gpus": gpu_count(workload),
+        "gpus": gpus_requested(workload.spec),
         "pods": total_pods(workload),
         "executed_seconds": workload.accumulated_execution_seconds,
         "admitted_at": admitted_since(workload),

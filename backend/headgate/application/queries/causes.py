@@ -31,7 +31,7 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message
 from headgate.domain.workload_index import Unlisted
-from headgate.domain.workloads.ended import gpus_requested
+from headgate.domain.workloads.specs import gpus_requested
 from headgate.domain.workloads.state import Workload, condition
 from headgate.messages.catalogue import text_of
 
@@ -258,7 +258,7 @@ def _of_workload(workload: Workload, at: Instant) -> Impact:
     holds = admitted is not None and admitted.status
     since = admitted.last_transition_at if holds and admitted else workload.created_at
     seconds = max(0, at - since) // MICROSECONDS_PER_SECOND
-    return Impact(since, 1, gpus_requested(workload) * seconds)
+    return Impact(since, 1, gpus_requested(workload.spec) * seconds)
 
 
 def _lost_by_failures(

@@ -19,7 +19,7 @@ from headgate.domain.scheduling.evaluation.unschedulable import PER_POD
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Amount, Message, message
-from headgate.domain.values.quantities import quantity_of
+from headgate.domain.values.quantities import is_gpu, quantity_of
 from headgate.domain.workloads.explanation import UNSCHEDULABLE, Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, condition, phase_of
@@ -320,7 +320,7 @@ def _quota_edits(
         ]
         raised.append(Amount(resource, missing))
     if raised:
-        first = min(raised, key=lambda amount: (not amount.resource.endswith("/gpu"),))
+        first = min(raised, key=lambda amount: (not is_gpu(amount.resource),))
         told = message("EditRaiseQuota", cluster_queue=name, missing=first)
         yield SpecEdit(
             code="RaiseQuota",

@@ -39,7 +39,6 @@ from headgate.application.workload_filter import (
     TextCondition,
     WorkloadFilter,
     WorkloadGroup,
-    gpu_count,
     listed_cluster_queue,
     owner_of,
     run_seconds,
@@ -55,6 +54,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workload_index import Age
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
+from headgate.domain.workloads.specs import gpus_requested
 from headgate.domain.workloads.state import Workload, phase_of
 
 TEXT_FIELDS = ("name", "namespace", "queue", "clusterQueue", "owner", "phase", "label")
@@ -218,7 +218,7 @@ def workload_row(
         owner=owner_of(workload),
         local_queue=workload.spec.queue_name,
         cluster_queue=listed_cluster_queue(config, workload),
-        gpus=gpu_count(workload),
+        gpus=gpus_requested(workload.spec),
         cpu_milli=_requested(workload, "cpu"),
         memory_bytes=_requested(workload, "memory"),
         pods=total_pods(workload),

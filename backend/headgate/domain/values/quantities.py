@@ -38,6 +38,11 @@ def added(left: Mapping[str, int], right: Mapping[str, int]) -> Requests:
     return {name: left.get(name, 0) + right.get(name, 0) for name in names}
 
 
+def is_gpu(resource: str) -> bool:
+    """Whether a resource counts as GPUs: `nvidia.com/gpu`, `gpu`, those of whatever maker."""
+    return resource.rpartition("/")[2] == "gpu"
+
+
 Key = TypeVar("Key")
 
 

@@ -14,6 +14,7 @@ import msgspec
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant, seconds_after
 from headgate.domain.values.message import MessageOrText
 from headgate.domain.workloads.events import EndPhase, WorkloadDeleted
+from headgate.domain.workloads.specs import gpus_requested
 from headgate.domain.workloads.state import Phase, Workload, condition, end_phase
 
 MAX_WHOLE_ENDED = 300
@@ -97,23 +98,13 @@ def expired_deletion(
     return deletion_of(workload) if deadline is not None and deadline <= at else None
 
 
-def gpus_requested(workload: Workload) -> int:
-    """The number of GPUs that all pods of a workload request, of whatever maker."""
-    return sum(
-        amount * pod_set.count
-        for pod_set in workload.spec.pod_sets
-        for name, amount in pod_set.scheduling.requests.items()
-        if name.rpartition("/")[2] == "gpu"
-    )
-
-
 def _failure(workload: Workload) -> WorkloadFailure:
     finished, admitted = condition(workload, "Finished"), condition(workload, "Admitted")
     ended_at = workload.finished_at or 0
     begun_at = min(ended_at, admitted.last_transition_at) if admitted else ended_at
     seconds = (ended_at - begun_at) // MICROSECONDS_PER_SECOND
     cause = finished.message if finished else ""
-    gpu_seconds = gpus_requested(workload) * seconds
+    gpu_seconds = gpus_requested(workload.spec) * seconds
     return WorkloadFailure(ended_at, workload.spec.queue_name, cause, gpu_seconds)
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.message import Message
-from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import Requests, is_gpu
 from headgate.domain.values.selectors import (
     NodeSelectorTerm,
     PodConstraints,
@@ -229,6 +229,16 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     retry_policy: RetryPolicy | None = None
     success_rules: tuple[SuccessRule, ...] = ()
     ttl_seconds_after_finished: int | None = None
+
+
+def gpus_requested(spec: WorkloadSpec) -> int:
+    """The number of GPUs that all pods of a workload request."""
+    total = 0  # A loop, as a generator would cost more than what it yields, for each event.
+    for pod_set in spec.pod_sets:
+        for resource, amount in pod_set.scheduling.requests.items():
+            if is_gpu(resource):
+                total += pod_set.count * amount
+    return total
 
 
 ALLOWED_FLAVORS = "kueue.x-k8s.io/workload-allowed-resource-flavors"
