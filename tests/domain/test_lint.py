@@ -4,7 +4,12 @@ from typing import Any, Literal
 
 import pytest
 
-from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, cluster_queue_violations
+from headgate.application.queries.lint_warnings import warnings_in
+from headgate.domain.kinds.cluster_queue import (
+    ClusterQueueCreated,
+    ClusterQueueSpec,
+    cluster_queue_violations,
+)
 from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec
 from headgate.domain.kinds.priority_classes import (
     WorkloadPriorityClassCreated,
@@ -42,6 +47,23 @@ def test_an_ordinary_configuration_is_not_talked_about() -> None:
     world = a_world()
     world.cluster_queue("q", (*quotas("cpu", one=64_000), *quotas("memory", one=64 * GI)))
     assert lint(world.cluster_state.config) == ()
+
+
+def test_advice_about_assumed_events_is_forgotten_with_them() -> None:
+    def of_queue(name: str) -> tuple[str, ClusterQueueCreated]:
+        spec = ClusterQueueSpec(resource_groups=quotas("memory", one=64))
+        return f"clusterqueue/{name}", ClusterQueueCreated(uid=name, name=name, spec=spec)
+
+    def names() -> set[str]:
+        return {found.name for found in warnings_in(world.cluster_state, None)}
+
+    world = a_world()
+    assert names() == set()
+    with world.cluster_state.overlay():
+        world.cluster_state.assume(*of_queue("assumed"), world.at)
+        assert names() == {"assumed"}
+    world.record(*of_queue("real"))
+    assert names() == {"real"}, "the event has the position that the assumed one had"
 
 
 @pytest.mark.parametrize(

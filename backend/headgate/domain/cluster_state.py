@@ -109,7 +109,7 @@ class ClusterState:
     `workloads` are those that have not ended, and the latest that have; `ended` counts all that
     have until they are deleted (ADR 0058). `versions` are those of streams with a state.
     `quarantined` names streams with an event or a state that could not be folded or indexed, with
-    the reason; everything else goes on without them.
+    the reason; everything else goes on without them. `open_overlay` has what is assumed.
     """
 
     def __init__(self, config: ObjectSet | None = None) -> None:
@@ -128,7 +128,7 @@ class ClusterState:
         self.usage_history = UsageHistory()
         self.recent_starts = RecentStarts()
         self.reads: Final = WorkloadReads(self.workloads, self.quarantined)
-        self._overlay: Overlay | None = None
+        self.open_overlay: Overlay | None = None
         self._deleted: list[str] = []
         counts: dict[str, dict[EndPhase, int]] = {}
         self._index = ClusterIndex(
@@ -139,7 +139,7 @@ class ClusterState:
 
     def apply(self, recorded: RecordedEvent) -> None:
         """Fold the next event of the log; a gap, or a step back, is a bug and crashes."""
-        assert self._overlay is None, "the log is not followed in an overlay"
+        assert self.open_overlay is None, "the log is not followed in an overlay"
         expected = self.position + 1
         assert recorded.position == expected, f"expected {expected}, got {recorded.position}"
         self.fold(recorded)
@@ -178,25 +178,25 @@ class ClusterState:
     @contextmanager
     def overlay(self) -> Iterator[Overlay]:
         """Undo on leaving every event assumed inside, unless the overlay is kept."""
-        assert self._overlay is None, "overlays do not nest"
+        assert self.open_overlay is None, "overlays do not nest"
         overlay = Overlay(self)
-        self._overlay = overlay
+        self.open_overlay = overlay
         self.base_position = self.position
         try:
             yield overlay
         finally:
-            self._overlay = None
+            self.open_overlay = None
             if not overlay.kept:
                 self._undo(overlay.assumed)
             self.base_position = self.position
 
     def assume(self, stream: str, event: DomainEvent, at: Instant) -> None:
         """Fold an event that is not in the log yet, as if it came next; only in an overlay."""
-        assert self._overlay is not None, "events are assumed only in an overlay"
+        assert self.open_overlay is not None, "events are assumed only in an overlay"
         version = self.version_of(stream)
         here = (self.config_position, self.changed_at, self.config.active_since)
         state, undo = self._change(stream, event, at)
-        self._overlay.assumed.append(_Assumed(stream, state, version, *here, undo))
+        self.open_overlay.assumed.append(_Assumed(stream, state, version, *here, undo))
         self.versions[stream] = version + 1
 
     @property
@@ -256,7 +256,7 @@ class ClusterState:
 
     def dump(self, *, with_workloads: bool = True) -> bytes:
         """Encode everything folded; the index is built anew from it."""
-        assert self._overlay is None, "assumed events are not dumped"
+        assert self.open_overlay is None, "assumed events are not dumped"
         self.forget_what_ended(max_whole=0)
         snapshot = _Snapshot(
             position=self.position,
@@ -276,7 +276,7 @@ class ClusterState:
 
     def fork(self) -> "ClusterState":
         """Return a copy that changes independently; cheap, as the states are shared."""
-        assert self._overlay is None, "assumed events are not forked"
+        assert self.open_overlay is None, "assumed events are not forked"
         forked = ClusterState(self.config.copied())
         forked.position = forked.base_position = self.position
         forked.config_position, forked.changed_at = self.config_position, self.changed_at
@@ -369,7 +369,7 @@ class ClusterState:
             return undo
         if kind == "round":
             self.ended.note_named(named_while_open(before), named_while_open(found))
-        self._index.replace(kind, key, before, found, is_assumed=self._overlay is not None)
+        self._index.replace(kind, key, before, found, is_assumed=self.open_overlay is not None)
         return None
 
     def _undo(self, journal: Sequence[_Assumed]) -> None:

@@ -87,7 +87,12 @@ def _is_visible(found: LintWarning, scope: NamespaceScope) -> bool:
 
 
 def _known(cluster_state: ClusterState) -> tuple[LintWarning, ...]:
-    """The advice, worked out once for each change of the configuration: it is asked for often."""
+    """The advice, worked out once for each change of the configuration: it is asked for often.
+
+    That about assumed events is not kept: an event of the log may have their position later.
+    """
+    if cluster_state.open_overlay is not None:
+        return lint(cluster_state.config)
     known = _KNOWN.get(cluster_state)
     if known is None or known[0] != cluster_state.config_position:
         known = _KNOWN[cluster_state] = (cluster_state.config_position, lint(cluster_state.config))
