@@ -2,6 +2,9 @@
 
 With the version itself, the name of the stream stood in it once more for each event.
 
+Appends wait while it is built: Postgres builds no index of a table in partitions beside them, and
+none inside a transaction, so that a migration that is broken off would leave a part of it.
+
 Revision ID: 0033
 Revises: 0032
 Create Date: 2026-11-27

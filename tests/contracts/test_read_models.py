@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from headgate.application.commands.append_unit import read_columns
 from headgate.application.ports import Loaded, Row, WorkloadQuery
 from headgate.application.queries.workload_lists import conditions_in, order_in
 from headgate.application.workload_filter import (
@@ -19,7 +18,6 @@ from headgate.application.workload_filter import (
     WorkloadGroup,
     grouped,
     order_value,
-    size_class,
 )
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
@@ -512,55 +510,6 @@ def test_stuck_workloads_come_longest_stuck_first_and_are_counted_by_cause(
     query = WorkloadQuery(where=WorkloadFilter(phases=phases, namespaces=("a", "c")))
     counts = {group.value: group.count for group in models.workload_groups(query, "cause")}
     assert counts == {"OnHold": 1, "Requested": 1, "RequeuingLimitExceeded": 1}
-
-
-def reserving(name: str, start: int, cpu: int, queue: str = "gpu") -> Workload:
-    """A workload that got its quota at an instant, and requests so much."""
-    pod_set = PodSet(count=1, scheduling=Scheduling(requests={"cpu": cpu}))
-    condition = Condition(
-        type="QuotaReserved", status=True, reason="QuotaReserved", last_transition_at=start
-    )
-    return workload(
-        name,
-        spec=WorkloadSpec(queue_name="q", pod_sets=(pod_set,)),
-        admission=Admission(cluster_queue=queue, pod_set_assignments=()),
-        conditions=(condition,),
-    )
-
-
-def test_past_waits_are_those_of_workloads_of_about_the_size(adapters: Adapters) -> None:
-    second = 1_000_000
-    alike = [reserving(f"w{n}", CREATED + n * second, 4 + n) for n in range(4)]
-    show(
-        adapters,
-        *alike,
-        reserving("large", CREATED + second, 8),
-        reserving("elsewhere", CREATED + second, 4, "cpu"),
-        workload("pending"),
-    )
-    models, size = adapters.models, size_class(alike[0])
-
-    waits = [(CREATED + n * second, n * second) for n in range(4)]
-    assert models.waits_like("gpu", size, limit=9) == waits
-    assert models.waits_like("gpu", size, limit=2) == waits[-2:]
-    assert models.waits_like("none", size, limit=9) == []
-    assert models.waits_between(CREATED + second, CREATED + 9 * second) == {
-        "cpu": [1],
-        "gpu": [1, 1, 2, 3],
-    }
-    assert models.waits_between(CREATED, CREATED + second) == {"gpu": [0]}
-    ended = replace(reserving("ended", CREATED + 5 * second, 4), finished_at=CREATED + 9 * second)
-    show(adapters, ended)
-    head = adapters.log.head()
-    assert models.waits_like("gpu", size, limit=9, ended_by=head) == [
-        (CREATED + 5 * second, 5 * second)
-    ]
-    assert models.waits_between(CREATED, CREATED + 6 * second, ended_by=head) == {"gpu": [5]}
-    assert models.waits_like("gpu", size, limit=9, ended_by=head - 1) == []
-    assert models.waits_between(CREATED, CREATED + 6 * second, ended_by=head - 1) == {}
-    assert models.columns(["workload/a/large", "workload/a/none"]) == {
-        "workload/a/large": read_columns(reserving("large", CREATED + second, 8))
-    }
 
 
 def test_pages_of_several_namespaces_are_those_of_one_list(adapters: Adapters) -> None:

@@ -6,12 +6,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from headgate.adapters.postgres import partitions, read_models
+from headgate.adapters.postgres import partitions
 from headgate.adapters.postgres.read_models import PostgresReadModels
+from headgate.adapters.postgres.workload_conditions import WAITS_LIKE
 from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.workload_lists import conditions_in
 from headgate.application.workload_filter import (
     OLDEST_STUCK_FIRST,
+    WAIT_SLOT,
     CountedField,
     WorkloadFilter,
 )
@@ -71,7 +73,7 @@ def statements() -> list[tuple[str, Sequence[Any]]]:
         inside = WorkloadFilter(phases=phases, namespaces=("n1", "n3"))
         models.workloads(WorkloadQuery(where=inside, limit=LIMIT))
         models.workloads(WorkloadQuery(where=inside, limit=LIMIT, after=(5_000, "n1/w5000")))
-    return [*models.statements, (read_models.WAITS_LIKE, ("gpu", "gpu:1", None, None, LIMIT))]
+    return [*models.statements, (WAITS_LIKE, ("gpu", "gpu:1", None, None, LIMIT))]
 
 
 @pytest.fixture
@@ -90,6 +92,27 @@ def test_a_page_reads_as_many_rows_in_a_larger_table(connection: psycopg.Connect
     small, large = read
     assert small == large
     assert max(large) <= 10 * LIMIT
+
+
+TALLY = """
+    INSERT INTO wait_tally
+    SELECT wait_slot(reserved_at), cluster_queue, rounded_wait(reserved_at - created_at), count(*)
+    FROM workload WHERE reserved_at IS NOT NULL GROUP BY 1, 2, 3
+"""
+
+
+def test_counts_of_waits_read_no_row_of_a_workload(connection: psycopg.Connection) -> None:
+    models = Explained()
+    models.waits_between(-WAIT_SLOT, 2 * WAIT_SLOT)
+    (statement,) = models.statements
+    read: list[int] = []
+    for size in (10_000, 20_000):
+        connection.execute("TRUNCATE workload, wait_tally")
+        connection.execute(FILL, (size,))
+        connection.execute(TALLY)
+        connection.execute("ANALYZE workload, wait_tally")
+        read.append(rows_read(connection, *statement))
+    assert read == [1, 1]
 
 
 FINISH = """

@@ -238,6 +238,15 @@ Index("workload_owner", WORKLOAD.c.owner, WORKLOAD.c.created_at)
 Index("workload_phase", WORKLOAD.c.phase, WORKLOAD.c.created_at)
 
 Table(
+    "wait_tally",
+    METADATA,
+    _key("slot", BigInteger),
+    _key("cluster_queue"),
+    _key("wait_seconds", BigInteger),
+    _column("workloads", BigInteger),
+)
+
+Table(
     "workload_tally",
     METADATA,
     _key("namespace"),

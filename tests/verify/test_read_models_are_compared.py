@@ -17,6 +17,7 @@ from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.workloads.evolve import evolve
 from headgate.domain.workloads.state import Workload
 from headgate.settings import Settings
+from tests.contracts.test_rows_read import TALLY
 from tests.verify.histories import START, StreamEvent, reserved, settings, submitted
 
 INLINE = "ReadModelShowsWhatItsStreamFoldsTo"
@@ -94,14 +95,18 @@ def test_a_kept_count_that_differs_from_the_rows_is_found(
     with psycopg.connect(database_url) as connection:
         # Other tests change rows of this database by hand.
         count_workloads(connection)
+        connection.execute("DELETE FROM wait_tally")
+        connection.execute(TALLY)
     assert found_in(platform, "workload_tally", "KeptCountsAreThoseOfRows") == []
     with psycopg.connect(database_url) as connection:
         where = "WHERE namespace = 'counted'"
         connection.execute(f"UPDATE workload_tally SET gpus = gpus + 1 {where}")
+        connection.execute("INSERT INTO wait_tally VALUES (0, 'counted', 0, 1)")
     (found,) = found_in(platform, "workload_tally", "KeptCountsAreThoseOfRows")
-    assert found.detail == "1 counts differ"
+    assert found.detail == "2 counts differ"
     with psycopg.connect(database_url) as connection:
         count_workloads(connection)
+        connection.execute("DELETE FROM wait_tally WHERE cluster_queue = 'counted'")
     assert found_in(platform, "workload_tally", "KeptCountsAreThoseOfRows") == []
 
 

@@ -20,6 +20,10 @@ TALLIES = """
     SELECT 'a', 'q' || number, '', '', 'Pending', 0, '', number % 3, number % 3, number % 3
     FROM generate_series(0, 5) AS number
 """
+WAITS = """
+    INSERT INTO wait_tally
+    SELECT 7, 'gpu', number, number % 2 FROM generate_series(0, 3) AS number
+"""
 KEYS = """
     INSERT INTO idempotency (key, actor, request_hash, status, answer, position, created_at)
     SELECT 'key-' || day, 'user:ada', '', 200, '', 1, clock_timestamp() - make_interval(days => day)
@@ -68,8 +72,12 @@ def test_counts_of_nothing_are_forgotten_but_for_one_that_is_being_written(pool:
             connection.execute("UPDATE workload_tally SET gpus = 0 WHERE local_queue = 'q3'")
             assert maintained.forget_empty_tallies() == 1
         kept = connection.execute("SELECT local_queue FROM workload_tally ORDER BY 1").fetchall()
+        connection.execute(WAITS)
     assert [name for (name,) in kept] == ["q1", "q2", "q3", "q4", "q5"]
-    assert maintained.forget_empty_tallies() == 1
+    assert maintained.forget_empty_tallies() == 3, "q3, and two waits that none has any more"
+    with connection_of(pool) as connection:
+        waits = connection.execute("SELECT wait_seconds FROM wait_tally ORDER BY 1").fetchall()
+    assert waits == [(1,), (3,)]
 
 
 def test_a_maintenance_task_runs_again_when_it_is_due(pool: Pool) -> None:

@@ -13,6 +13,7 @@ from headgate.application.workload_filter import (
     NEWEST_FIRST,
     CountedField,
     ListOrder,
+    WaitCounts,
     Waits,
     WorkloadFilter,
     WorkloadGroup,
@@ -255,8 +256,8 @@ class ReadModels(Protocol):
 
     def waits_between(
         self, since: Instant, until: Instant, *, ended_by: int | None = None
-    ) -> dict[str, list[int]]:
-        """By ClusterQueue the waits in seconds of quota got from `since` to before `until`."""
+    ) -> WaitCounts:
+        """By ClusterQueue the numbers of waits that ended from `since` to before `until`."""
 
     def rounds(
         self,

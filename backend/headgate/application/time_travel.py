@@ -32,6 +32,7 @@ from headgate.application.ports import (
 from headgate.application.workload_filter import (
     NEWEST_FIRST,
     CountedField,
+    WaitCounts,
     Waits,
     WorkloadFilter,
     WorkloadGroup,
@@ -218,12 +219,11 @@ class HistoricalReadModels:
 
     def waits_between(
         self, since: Instant, until: Instant, *, ended_by: int | None = None
-    ) -> dict[str, list[int]]:
-        """By ClusterQueue the waits in seconds of all that got quota between instants, sorted."""
+    ) -> WaitCounts:
+        """By ClusterQueue how many got quota between instants after each rounded wait."""
         assert ended_by is None, "it is the past that is asked, and not its past"
-        found = waits_between(self._without_rows(""), since, until)
         ended = self.live.waits_between(since, until, ended_by=self.point.position)
-        return {key: sorted((*found.get(key, ()), *ended.get(key, ()))) for key in found | ended}
+        return waits_between(self._without_rows(""), since, until, ended)
 
     def _without_rows(self, cluster_queue: str) -> Iterator[Workload]:
         """Those that had not ended, and those deleted since; other ClusterQueues are left out."""

@@ -168,6 +168,18 @@ def reserved_at(workload: Workload) -> Instant | None:
 Waits: TypeAlias = list[tuple[Instant, int]]
 """Start and wait of workloads in microseconds, in the order they started."""
 
+WaitCounts: TypeAlias = dict[str, dict[int, int]]
+"""By ClusterQueue how many workloads waited so many seconds, as `rounded_wait` gives them."""
+
+WAIT_SLOT = 900 * MICROSECONDS_PER_SECOND
+"""Waits are counted beside the rows of workloads by the quarter of an hour in which they ended."""
+
+WAIT_STEPS = (
+    (60, 1), (300, 2), (900, 10), (3_600, 30), (14_400, 120), (43_200, 600),
+    (86_400, 1_800), (259_200, 3_600), (1 << 63, 21_600),
+)  # fmt: skip
+"""Up to which wait, in seconds, what it is rounded down to is a multiple of; none loses 4 %."""
+
 
 def waits_like(workloads: Iterable[Workload], cluster_queue: str, size: str, limit: int) -> Waits:
     """The latest waits of a size class in a ClusterQueue; the port of read models says the same."""
@@ -182,17 +194,24 @@ def waits_like(workloads: Iterable[Workload], cluster_queue: str, size: str, lim
     return [(start, wait) for start, _, wait in found[max(0, len(found) - limit) :]]
 
 
+def rounded_wait(waited: int) -> int:
+    """A wait, given in microseconds, in seconds, rounded down by `WAIT_STEPS`."""
+    seconds = max(0, waited) // MICROSECONDS_PER_SECOND
+    return seconds - seconds % next(step for end, step in WAIT_STEPS if seconds < end)
+
+
 def waits_between(
-    workloads: Iterable[Workload], since: Instant, until: Instant
-) -> dict[str, list[int]]:
-    """By ClusterQueue the waits in seconds of workloads that got their quota between instants."""
-    found: dict[str, list[int]] = {}
+    workloads: Iterable[Workload], since: Instant, until: Instant, beside: WaitCounts | None = None
+) -> WaitCounts:
+    """How many workloads got their quota between instants after each wait, and those `beside`."""
+    found = {queue: dict(counts) for queue, counts in (beside or {}).items()}
     for workload in workloads:
         start = reserved_at(workload)
         if workload.admission is not None and start is not None and since <= start < until:
-            seconds = (start - workload.created_at) // MICROSECONDS_PER_SECOND
-            found.setdefault(workload.admission.cluster_queue, []).append(seconds)
-    return {queue: sorted(waits) for queue, waits in sorted(found.items())}
+            counts = found.setdefault(workload.admission.cluster_queue, {})
+            seconds = rounded_wait(start - workload.created_at)
+            counts[seconds] = counts.get(seconds, 0) + 1
+    return found
 
 
 def admitted_since(workload: Workload) -> Instant | None:

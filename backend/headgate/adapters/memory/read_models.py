@@ -31,6 +31,7 @@ from headgate.application.projections.workload_pods import (
 )
 from headgate.application.workload_filter import (
     CountedField,
+    WaitCounts,
     Waits,
     WorkloadGroup,
     grouped,
@@ -90,8 +91,8 @@ class MemoryReadModels:
 
     def waits_between(
         self, since: Instant, until: Instant, *, ended_by: int | None = None
-    ) -> dict[str, list[int]]:
-        """By ClusterQueue the waits in seconds of all that got quota between instants, sorted."""
+    ) -> WaitCounts:
+        """By ClusterQueue how many got quota between instants after each rounded wait."""
         return waits_between(self._workloads(ended_by), since, until)
 
     def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -21,8 +21,9 @@ from headgate.adapters.postgres.connections import (
 )
 from headgate.adapters.postgres.event_log import recorded_of
 from headgate.adapters.postgres.partitions import PostgresPartitions
-from headgate.adapters.postgres.read_models import TALLIED_COLUMNS, PostgresCycleStore
+from headgate.adapters.postgres.read_models import PostgresCycleStore
 from headgate.adapters.postgres.stores import PostgresBacktestStore
+from headgate.adapters.postgres.workload_conditions import TALLIED_COLUMNS
 from headgate.application.commands.append_unit import READ_COLUMNS, read_columns, workload_due
 from headgate.application.failures import MigrationRefused, OutageCause
 from headgate.application.ports import PartitionRow, Unavailable
@@ -42,10 +43,11 @@ _FORGET_KEYS = """
 """
 
 # An append locks tallies in another order than a scan: what waits for none cannot deadlock with it.
-_FORGET_EMPTY_TALLIES = """
-    DELETE FROM workload_tally WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM workload_tally WHERE workloads = 0 FOR UPDATE SKIP LOCKED))
+_FORGET_EMPTY = """
+    DELETE FROM {table} WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM {table} WHERE workloads = 0 FOR UPDATE SKIP LOCKED))
 """
+TALLIES = ("workload_tally", "wait_tally")
 
 
 class PostgresMaintenance:
@@ -68,9 +70,10 @@ class PostgresMaintenance:
         return PostgresBacktestStore(self._pool).forget(keep=keep)
 
     def forget_empty_tallies(self) -> int:
-        """Deletes the rows of `workload_tally` that count no workload; returns how many."""
+        """Deletes the rows of tallies that count no workload; returns how many."""
+        texts = [_FORGET_EMPTY.format(table=table) for table in TALLIES]
         with connection_of(self._pool) as connection:
-            return connection.execute(_FORGET_EMPTY_TALLIES).rowcount
+            return sum(connection.execute(text).rowcount for text in texts)
 
     def train_dictionary(self) -> int:
         """Keeps a dictionary that makes bodies a fifth smaller; returns how many, 0 or 1.

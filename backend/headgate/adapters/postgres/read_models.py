@@ -11,7 +11,11 @@ from headgate.adapters.postgres.append_encoding import document_of, state_of
 from headgate.adapters.postgres.connections import Pool, connection_of, stored_rows
 from headgate.adapters.postgres.workload_conditions import (
     FIELDS,
+    MISCOUNTED,
     ORDERS,
+    WAITS_ENDED,
+    WAITS_LIKE,
+    WAITS_TALLIED,
     Where,
     at_instant,
     matching,
@@ -30,7 +34,9 @@ from headgate.application.scheduling_cycles import (
 )
 from headgate.application.workload_filter import (
     NEWEST_FIRST,
+    WAIT_SLOT,
     CountedField,
+    WaitCounts,
     Waits,
     WorkloadGroup,
     compares_tallied_fields,
@@ -66,16 +72,6 @@ _ORDERED_PAGE = """
         JOIN workload AS w USING (stream)
     ORDER BY page.value {direction}, page.created_at DESC, stream DESC
 """
-_ENDED_BY = "(%s::bigint IS NULL OR (finished_at IS NOT NULL AND position <= %s))"
-WAITS_LIKE = f"""
-    SELECT reserved_at, reserved_at - created_at FROM workload
-    WHERE cluster_queue = %s AND size_class = %s AND reserved_at IS NOT NULL AND {_ENDED_BY}
-    ORDER BY reserved_at DESC, stream DESC LIMIT %s
-"""
-_WAITS_BETWEEN = f"""
-    SELECT cluster_queue, (reserved_at - created_at) / 1000000 FROM workload
-    WHERE reserved_at >= %s AND reserved_at < %s AND {_ENDED_BY} ORDER BY 1, 2
-"""
 _COLUMNS = f"SELECT stream, {', '.join(READ_COLUMNS)} FROM workload WHERE stream = ANY(%s)"
 STATE = 3
 """The column of stored states in what loads them."""
@@ -107,16 +103,6 @@ _GROUPS = """
           WHERE {condition}) AS found
     GROUP BY value HAVING sum(number) > 0
     ORDER BY 3 DESC, 2 DESC, value COLLATE "C" LIMIT %s
-"""
-TALLIED_COLUMNS = "namespace, local_queue, cluster_queue, owner, phase, priority, stuck_cause"
-"""The columns of a workload's row by which `workload_tally` counts; `TALLIEDFIELDS` read them."""
-_MISCOUNTED = f"""
-    SELECT count(*) FROM (
-        SELECT 1 FROM (
-            SELECT {TALLIED_COLUMNS}, workloads, gpus, pods FROM workload_tally
-            UNION ALL SELECT {TALLIED_COLUMNS}, -1, -gpus, -pods FROM workload) AS counted
-        GROUP BY {TALLIED_COLUMNS}
-        HAVING sum(workloads) <> 0 OR sum(gpus) <> 0 OR sum(pods) <> 0) AS differing
 """
 
 
@@ -204,11 +190,24 @@ class PostgresReadModels:
 
     def waits_between(
         self, since: Instant, until: Instant, *, ended_by: int | None = None
-    ) -> dict[str, list[int]]:
-        """By ClusterQueue the waits in seconds of all that got quota between instants, sorted."""
-        found: dict[str, list[int]] = {}
-        for queue, seconds in self._rows(_WAITS_BETWEEN, [since, until, ended_by, ended_by]):
-            found.setdefault(queue, []).append(seconds)
+    ) -> WaitCounts:
+        """By ClusterQueue how many got quota between instants after each rounded wait.
+
+        Whole slots come from the tally; rows are read of what the first and last have inside.
+        """
+        found: WaitCounts = {}
+        values = [since, until, ended_by, ended_by]
+        if ended_by is None:
+            first, end = -(-since // WAIT_SLOT), until // WAIT_SLOT
+            if end <= first:
+                first = end = until // WAIT_SLOT
+                edges = [since, until, until, until]
+            else:
+                edges = [since, first * WAIT_SLOT, end * WAIT_SLOT, until]
+            values = [first, end, *edges]
+        query = WAITS_TALLIED if ended_by is None else WAITS_ENDED
+        for queue, seconds, count in self._rows(query, values):
+            found.setdefault(queue, {})[seconds] = count
         return found
 
     def columns(self, streams: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -220,7 +219,7 @@ class PostgresReadModels:
     def miscounted(self) -> int:
         """The number of kept counts of workloads that differ from their rows."""
         with connection_of(self._pool) as connection:
-            row = connection.execute(_MISCOUNTED).fetchone()
+            row = connection.execute(MISCOUNTED).fetchone()
         return int(row[0]) if row else 0
 
     def rounds(

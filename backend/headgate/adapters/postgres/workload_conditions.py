@@ -1,5 +1,6 @@
 """Filters and orders of workloads as SQL on the columns of their rows, and filters of events.
 
+What is counted beside the rows, and how long workloads waited, stands here too.
 `WorkloadFilter.matches` and `comes_after` say the same of states.
 """
 
@@ -60,6 +61,47 @@ _COMPARED = {"is": "=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 def at_instant(expression: str, at: Instant) -> str:
     """The expression of a field with the instant up to which its times run."""
     return expression.replace("%(at)s", str(int(at)))
+
+
+_ENDED_BY = "(%s::bigint IS NULL OR (finished_at IS NOT NULL AND position <= %s))"
+WAITS_LIKE = f"""
+    SELECT reserved_at, reserved_at - created_at FROM workload
+    WHERE cluster_queue = %s AND size_class = %s AND reserved_at IS NOT NULL AND {_ENDED_BY}
+    ORDER BY reserved_at DESC, stream DESC LIMIT %s
+"""
+WAITS_ENDED = f"""
+    SELECT cluster_queue, rounded_wait(reserved_at - created_at), count(*) FROM workload
+    WHERE reserved_at >= %s AND reserved_at < %s AND {_ENDED_BY} GROUP BY 1, 2
+"""
+_WAITS_IN_ROWS = """
+    SELECT cluster_queue, rounded_wait(reserved_at - created_at), 1 FROM workload
+    WHERE reserved_at >= %s AND reserved_at < %s
+"""
+WAITS_TALLIED = f"""
+    SELECT cluster_queue, wait_seconds, sum(workloads)::bigint FROM (
+        SELECT cluster_queue, wait_seconds, workloads FROM wait_tally WHERE slot >= %s AND slot < %s
+        UNION ALL {_WAITS_IN_ROWS} UNION ALL {_WAITS_IN_ROWS}) AS waits
+    GROUP BY 1, 2 HAVING sum(workloads) > 0
+"""
+"""Those of whole slots, and of the times before the first and after the last."""
+
+TALLIED_COLUMNS = "namespace, local_queue, cluster_queue, owner, phase, priority, stuck_cause"
+"""The columns of a workload's row by which `workload_tally` counts; `TALLIED_FIELDS` read them."""
+_TALLIED_WAIT = "wait_slot(reserved_at), cluster_queue, rounded_wait(reserved_at - created_at)"
+MISCOUNTED = f"""
+    SELECT count(*) FROM (
+        SELECT 1 FROM (
+            SELECT {TALLIED_COLUMNS}, workloads, gpus, pods FROM workload_tally
+            UNION ALL SELECT {TALLIED_COLUMNS}, -1, -gpus, -pods FROM workload) AS counted
+        GROUP BY {TALLIED_COLUMNS}
+        HAVING sum(workloads) <> 0 OR sum(gpus) <> 0 OR sum(pods) <> 0
+        UNION ALL
+        SELECT 1 FROM (
+            SELECT slot, cluster_queue, wait_seconds, workloads FROM wait_tally
+            UNION ALL SELECT {_TALLIED_WAIT}, -1 FROM workload
+            WHERE reserved_at IS NOT NULL) AS waits
+        GROUP BY slot, cluster_queue, wait_seconds HAVING sum(workloads) <> 0) AS differing
+"""
 
 
 class Where:

@@ -5,9 +5,9 @@ is shown again costs only its newest points.
 """
 
 import asyncio
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from headgate.application.access.redaction import NamespaceScope, cluster_queues_of
 from headgate.application.application_services import ApplicationServices
@@ -15,7 +15,7 @@ from headgate.application.historical_ports import ResolvedPoint
 from headgate.application.historical_states import CapacitySample
 from headgate.application.queries.queue_status import pending_groups
 from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
-from headgate.application.time_travel import SampledPeriod, bounds_of
+from headgate.application.time_travel import DAY, SampledPeriod, bounds_of
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.placement.host_table import ACTUAL, is_schedulable
@@ -69,6 +69,7 @@ class WaitBucket(Whole, kw_only=True, frozen=True):
 class WaitHistogram(Whole, kw_only=True, frozen=True):
     """Waits from submission to quota reservation, of reservations from `since` to `until`.
 
+    From a minute on waits are rounded down, by less than 4 %; no bucket has waits of another.
     Without a `clusterQueue` they are those of all together. Before `dataSince` there was no log.
     """
 
@@ -196,35 +197,51 @@ async def wait_times(
     if cluster_queue and cluster_queue not in config.cluster_queues:
         raise NotFound("ObjectNotFound", kind="ClusterQueue", name=cluster_queue)
     since, until = bounds_of(services, period)
-    by_queue = await asyncio.to_thread(services.models.waits_between, since, until + 1)
+    # Workers have clocks of their own, which may be ahead.
+    end = until + 1 if period.until is not None else until + DAY
+    by_queue = await asyncio.to_thread(services.models.waits_between, since, end)
     visible = None if scope is None else cluster_queues_of(config, scope)
-    waits = sorted(
-        wait
-        for name, of_queue in by_queue.items()
+    waits = summed_waits(
+        counts
+        for name, counts in by_queue.items()
         if (visible is None or name in visible) and cluster_queue in ("", name)
-        for wait in of_queue
     )
-    ends = [bisect_left(waits, bound) for bound in WAIT_BOUNDS_SECONDS[1:]] + [len(waits)]
-    begins = [0, *ends[:-1]]
+    of_bucket = Counter[int]()
+    for seconds, count in waits.items():
+        of_bucket[bisect_right(WAIT_BOUNDS_SECONDS, seconds) - 1] += count
     return WaitHistogram(
         position=services.reader.position,
         since=timestamp(since),
         until=timestamp(until),
         cluster_queue=cluster_queue,
         data_since=await log_since(services),
-        waits=len(waits),
+        waits=sum(waits.values()),
         wait_p50_seconds=percentile(waits, 50),
         wait_p95_seconds=percentile(waits, 95),
         buckets=[
-            WaitBucket(from_seconds=bound, count=end - begin)
-            for bound, begin, end in zip(WAIT_BOUNDS_SECONDS, begins, ends, strict=True)
+            WaitBucket(from_seconds=bound, count=of_bucket[place])
+            for place, bound in enumerate(WAIT_BOUNDS_SECONDS)
         ],
     )
 
 
-def percentile(ordered: Sequence[int], percent: int) -> int | None:
+def summed_waits(counts: Iterable[Mapping[int, int]]) -> Mapping[int, int]:
+    """How many waits of each length several ClusterQueues have together."""
+    total = Counter[int]()
+    for each in counts:
+        total.update(each)
+    return total
+
+
+def percentile(counts: Mapping[int, int], percent: int) -> int | None:
     """The value that so many of 100 do not exceed; None of none."""
-    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] if ordered else None
+    total = sum(counts.values())
+    rest = min(total - 1, total * percent // 100)
+    for value in sorted(counts):
+        rest -= counts[value]
+        if rest < 0:
+            return value
+    return None
 
 
 def by_importance(resources: Iterable[str]) -> list[str]:

@@ -3,7 +3,7 @@
 import asyncio
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from headgate.application.access.redaction import NamespaceScope, cluster_queues_of
 from headgate.application.application_services import ApplicationServices
@@ -15,6 +15,7 @@ from headgate.application.queries.capacity_history import (
     log_since,
     percentile,
     sample_of,
+    summed_waits,
 )
 from headgate.application.queries.queue_status import (
     WAITING,
@@ -42,6 +43,7 @@ from headgate.application.queries.queue_views import (
 )
 from headgate.application.queries.views import timestamp, timestamp_or_none, view_from
 from headgate.application.time_travel import DAY, SampledPeriod, sample_instants
+from headgate.application.workload_filter import WAIT_SLOT, WaitCounts
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
@@ -257,7 +259,8 @@ async def queue_summary(
     """One resource in each ClusterQueue; without a name, the first that has quota."""
     now = services.clock.now()
     # Workers have clocks of their own, which may be ahead.
-    waits = await asyncio.to_thread(services.models.waits_between, now - DAY, now + DAY)
+    since = (now - DAY) // WAIT_SLOT * WAIT_SLOT
+    waits = await asyncio.to_thread(services.models.waits_between, since, now + DAY)
     return await services.reader.while_still(_summary(services, resource, scope, waits))
 
 
@@ -265,7 +268,7 @@ def _summary(
     services: ApplicationServices,
     resource: str,
     scope: NamespaceScope,
-    waits: Mapping[str, Sequence[int]],
+    waits: WaitCounts,
 ) -> Cooperative[QueueSummary]:
     cluster_state, now = services.reader.cluster_state, services.clock.now()
     sample = sample_of(cluster_state)
@@ -288,7 +291,7 @@ def _summary(
             node = f"clusterqueue/{name}"
             if visible is not None and name not in visible:
                 continue
-            mine = waits.get(name, ())
+            mine = waits.get(name, {})
             rows.append(
                 QueueRow(
                     cluster_queue=name,
@@ -298,19 +301,19 @@ def _summary(
                     lent=lent[node],
                     pending=sample.pending[name].get(wanted, 0),
                     pending_workloads=sample.pending_workloads[name],
-                    waits=len(mine),
+                    waits=sum(mine.values()),
                     wait_p50_seconds=percentile(mine, 50),
                     wait_p95_seconds=percentile(mine, 95),
                     oldest_pending_at=timestamp_or_none(oldest.get(name)),
                 )
             )
-    all_waits = sorted(wait for row in rows for wait in waits.get(row.cluster_queue, ()))
+    all_waits = summed_waits(waits.get(row.cluster_queue, {}) for row in rows)
     return QueueSummary(
         position=cluster_state.position,
         at=timestamp(now),
         resource=wanted,
         resources=resources,
-        waits=len(all_waits),
+        waits=sum(all_waits.values()),
         wait_p95_seconds=percentile(all_waits, 95),
         queues=sorted(rows, key=lambda row: row.cluster_queue),
     )
