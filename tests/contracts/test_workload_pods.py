@@ -1,6 +1,6 @@
 """What every store promises of the pods of workloads, and of reads of their past."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, get_args
 
 import msgspec
@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from headgate.application.historical_ports import folded_pods, selected_pods
+from headgate.adapters.postgres import followers as postgres_followers
+from headgate.application.historical_ports import (
+    MAX_PODS_KEPT,
+    KeptPods,
+    folded_pods,
+    selected_pods,
+)
 from headgate.application.projections import Amend, Put, Remove, RowChange
 from headgate.application.projections.workload_pods import (
     PodFilter,
@@ -232,6 +238,48 @@ def test_pods_of_an_ended_workload_are_folded_from_its_events(adapters: Adapters
     assert paged == found.pods
     adapters.followers.rebuild(NAME)
     assert read(adapters, attempt=1, all_runs=True) == found
+
+
+def test_pages_of_an_ended_workload_are_folded_once_until_it_has_another_event(
+    adapters: Adapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded: list[int] = []
+
+    def counted(events: Iterable[RecordedEvent]) -> list[PodRow]:
+        rows = folded_pods(events)
+        folded.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(postgres_followers, "folded_pods", counted)
+    history = admitted("n0", "n1", "n2", "n3", "n4")
+    evicted(history)
+    history.add(STREAM, WorkloadFinished(reason="Cancelled", message=message("Cancelled")))
+    follow(adapters, history)
+    paged = [row.pod_index for page in pages(adapters) for row in page.pods]
+    assert paged == [0, 1, 2, 3, 4]
+    assert folded in ([], [5]), "in memory there are no pages to fold for"
+    deletion = history.continued()
+    deletion.add(STREAM, WorkloadDeleted())
+    assert follow(adapters, deletion).pods == []
+
+
+def test_no_more_pods_are_kept_than_the_limit_and_those_read_last_stay() -> None:
+    def pods(count: int) -> list[PodRow]:
+        return [
+            PodRow(workload="a/x", attempt=1, pod_set="main", pod_index=index, run=1)
+            for index in range(count)
+        ]
+
+    kept, half = KeptPods(), MAX_PODS_KEPT // 2
+    kept.put(("first", b""), pods(half))
+    kept.put(("second", b""), pods(half))
+    assert kept.get(("first", b"")) is not None
+    kept.put(("third", b""), pods(1))
+    assert kept.get(("second", b"")) is None, "it was read before the first"
+    assert len(kept.get(("first", b"")) or ()) == half
+    kept.put(("large", b""), pods(MAX_PODS_KEPT + 1))
+    kept.put(None, pods(1))
+    assert kept.get(("large", b"")) is kept.get(None) is None
 
 
 def pages(adapters: Adapters, **query: object) -> Iterator[PodRows]:

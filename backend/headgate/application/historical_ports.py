@@ -1,8 +1,10 @@
 """The log, its followers, the clock and the fold of a past position."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from threading import Lock
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -216,6 +218,39 @@ def folded_pods(events: Iterable[RecordedEvent]) -> list[PodRow]:
                 case _:
                     rows.clear()
     return [msgspec.convert(row, PodRow) for row in rows.values()]
+
+
+MAX_PODS_KEPT = 20_000
+KeptPlace: TypeAlias = tuple[str, bytes] | None
+"""A stream, and the chain value at its last event; None for what is not kept."""
+
+
+class KeptPods:
+    """The pods of the ended workloads that were read last, so that a page folds nothing anew.
+
+    They are kept by the chain value at the last event of the workload, which no other past has.
+    """
+
+    def __init__(self) -> None:
+        self._pods: OrderedDict[KeptPlace, list[PodRow]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, place: KeptPlace) -> list[PodRow] | None:
+        """The pods of a workload with this last event, if they are kept."""
+        with self._lock:
+            found = self._pods.get(place)
+            if found is not None:
+                self._pods.move_to_end(place)
+            return found
+
+    def put(self, place: KeptPlace, pods: list[PodRow]) -> None:
+        """Keeps pods, and of those read before as many as are within the limit."""
+        if place is None or len(pods) > MAX_PODS_KEPT:
+            return
+        with self._lock:
+            self._pods[place] = pods
+            while sum(map(len, self._pods.values())) > MAX_PODS_KEPT:
+                self._pods.popitem(last=False)
 
 
 def selected_pods(rows: Iterable[PodRow], query: PodFilter, position: int) -> PodRows:

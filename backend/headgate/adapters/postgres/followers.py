@@ -11,7 +11,7 @@ from headgate.adapters.postgres.connections import Connection, Pool, connection_
 from headgate.adapters.postgres.event_log import gapless, point_at, recorded_of, rows_of_stream
 from headgate.adapters.postgres.projection_rows import ProjectionRows
 from headgate.application.failures import Archived
-from headgate.application.historical_ports import folded_pods, selected_pods
+from headgate.application.historical_ports import KeptPods, folded_pods, selected_pods
 from headgate.application.projections import Projection, RowChange
 from headgate.application.projections.followers import (
     PROJECTIONS,
@@ -40,6 +40,7 @@ class FollowerReads:
     def __init__(self, pool: Pool, archived: ArchivedEvents | None = None) -> None:
         self._reads = pool
         self._archived = archived
+        self._kept_pods = KeptPods()
 
     def queue_history(
         self, *, since: Instant, until: Instant, cluster_queue: str = ""
@@ -68,8 +69,25 @@ class FollowerReads:
         with self._snapshot("workload_pod") as (connection, generation, position):
             of_workload = (generation, query.workload)
             if connection.execute(_HAS_PODS, of_workload).fetchone() is None:
-                return _pods_in_log(connection, query, position, self._archived)
+                return self._pods_in_log(connection, query, position)
             return _pods_in_rows(connection, query, generation, position)
+
+    def _pods_in_log(self, connection: Connection, query: PodFilter, position: int) -> PodRows:
+        """The pods of a workload after its events up to a position, kept for the next page.
+
+        Raises `Archived` where its events were archived and removed.
+        """
+        stream = workload_stream(query.workload)
+        last, chain = connection.execute(_LAST_EVENT, (stream,)).fetchone() or (0, None)
+        place = None if chain is None or last > position else (stream, chain)
+        pods = self._kept_pods.get(place)
+        if pods is None:
+            rows = rows_of_stream(connection, stream, archived=self._archived)
+            events = [recorded_of(row) for row in rows if row[0] <= position]
+            _raise_if_archived(connection, events)
+            pods = folded_pods(events)
+            self._kept_pods.put(place, pods)
+        return selected_pods(pods, query, position)
 
     def _read(
         self,
@@ -154,21 +172,14 @@ def _pods_in_rows(
     )
 
 
-def _pods_in_log(
-    connection: Connection, query: PodFilter, position: int, archived: ArchivedEvents | None
-) -> PodRows:
-    """The pods of a workload after its events up to a position.
-
-    Raises `Archived` where its events were archived and removed.
-    """
-    stream = workload_stream(query.workload)
-    rows = rows_of_stream(connection, stream, archived=archived)
-    events = [recorded_of(row) for row in rows if row[0] <= position]
+def _raise_if_archived(connection: Connection, events: Sequence[RecordedEvent]) -> None:
     if not any(isinstance(each.event, WorkloadSubmitted) for each in events):
         found = connection.execute(_FIRST_POSITION).fetchone()
         if found is not None and found[0] > 1:
             raise Archived("EventsArchived", first=found[0])
-    return selected_pods(folded_pods(events), query, position)
+
+
+_LAST_EVENT = "SELECT position, log_chain_at(position) FROM stream WHERE name = %s"
 
 
 def _columns(kind: type[msgspec.Struct]) -> str:
