@@ -41,7 +41,7 @@ from headgate.adapters.postgres.stores import (
     PostgresStateCache,
     PostgresTokens,
 )
-from headgate.adapters.postgres.tail import PastComparison, PostgresTail
+from headgate.adapters.postgres.tail import AppendListener, PastComparison, PostgresTail
 from headgate.adapters.shared_directory import UPLOADS, DirectoryLogStore, DirectoryUploadStore
 from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.process_start import check_traces, configure_log_lines
@@ -88,6 +88,7 @@ __all__ = [
     "UPKEEP_QUEUE",
     "WORKER_PREFIX",
     "AnswerLimits",
+    "AppendListener",
     "Platform",
     "broker_failure",
     "celery_application",
@@ -101,7 +102,6 @@ LOG_ARCHIVE = ".log-archive"
 """The folder of archived events; pod logs and uploads may be beside it."""
 WORKER_PREFIX = "headgate-worker"
 """The prefix of the names of workers' database connections."""
-
 PROBE_ANSWER_SECONDS = 2.0
 """A database that takes longer to answer a probe hangs."""
 

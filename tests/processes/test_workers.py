@@ -22,6 +22,10 @@ WORKERS = """
     SELECT count(DISTINCT application_name) FROM pg_stat_activity
     WHERE application_name LIKE 'headgate-worker%' AND datname = current_database()
 """
+END_OF_LISTENERS = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name = 'headgate-listener' AND datname = current_database()
+"""
 LOCK_HOLDERS = """
     SELECT count(DISTINCT pid) FROM pg_locks AS held
     JOIN pg_stat_activity AS session USING (pid)
@@ -49,17 +53,36 @@ def test_a_worker_without_any_broker_admits_what_is_submitted(
     wait_until(lambda: admitted(adapters.log) == ["team/job"], "the workload is admitted")
 
 
-def test_a_nudge_is_answered_without_waiting_for_the_next_sweep(
-    adapters: Adapters, workers: Workers, broker: Broker
+def test_an_append_is_noticed_without_a_broker_and_before_the_next_sweep(
+    adapters: Adapters, workers: Workers, fresh_database_url: str
+) -> None:
+    record(adapters.log, *cluster("gpu"), submitted("first", "gpu"))
+    workers.start(environment={"HEADGATE_SWEEP_SECONDS": "86400"})
+    wait_until(lambda: admitted(adapters.log) == ["team/first"], "the first sweep is over")
+    for number in range(10):
+        record(adapters.log, submitted(f"job-{number}", "gpu"))
+        wait_until(lambda n=number: len(admitted(adapters.log)) == n + 2, "it is admitted")  # type: ignore[misc]
+
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+        ended = connection.execute(END_OF_LISTENERS).fetchall()
+    assert ended == [(True,)]
+    record(adapters.log, submitted("after-an-outage", "gpu"))
+    wait_until(lambda: len(admitted(adapters.log)) == 12, "the worker listens again")
+
+
+def test_a_nudge_is_answered_without_an_append_and_before_the_next_sweep(
+    adapters: Adapters, workers: Workers, broker: Broker, fresh_database_url: str
 ) -> None:
     record(adapters.log, *cluster("gpu"), submitted("first", "gpu"))
     workers.start(broker.url, environment={"HEADGATE_SWEEP_SECONDS": "86400"})
-    wait_until(lambda: admitted(adapters.log) == ["team/first"], "the first sweep is over")
+    wait_until(lambda: adapters.partitions.due() == [], "the first sweep is over")
     nudges = CeleryNudges(make_celery(broker.url))
-    for number in range(10):
-        record(adapters.log, submitted(f"job-{number}", "gpu"))
+    for _ in range(2):
+        with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+            connection.execute("UPDATE partition SET idle_position = 0 WHERE key LIKE '%gpu'")
+        assert adapters.partitions.due() == ["clusterqueue/gpu"]
         nudges.nudge(["clusterqueue/gpu"])
-        wait_until(lambda n=number: len(admitted(adapters.log)) == n + 2, "it is admitted")  # type: ignore[misc]
+        wait_until(lambda: adapters.partitions.due() == [], "the partition is planned")
     nudges.close()
 
 

@@ -20,6 +20,15 @@ class AdmissionTicker:
         self._checked_at = scheduler.elapsed()
         self.ticker = Ticker("admission", self._turn, callbacks)
 
+    def appended(self, position: int | None) -> None:
+        """Starts the next turn now, unless the fold stands there; any thread may call it.
+
+        A worker hears of what it appended itself too. None stands for any position.
+        """
+        point = self._scheduler.live.compared_point()
+        if position is None or point is None or point.position < position:
+            self.ticker.wake()
+
     def _turn(self, nudged: frozenset[str]) -> float:
         live = self._scheduler.live
         try:

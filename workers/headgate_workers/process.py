@@ -12,6 +12,7 @@ from headgate.bootstrap import (
     ADMISSION_QUEUE,
     WORKER_PREFIX,
     AnswerLimits,
+    AppendListener,
     Platform,
     open_platform,
 )
@@ -35,6 +36,7 @@ class _Process:
         self.settings = from_environment()
         self.platform: Platform | None = None
         self.tickers: dict[str, Ticker] = {}
+        self.listener: AppendListener | None = None
 
 
 _process = _Process()
@@ -54,9 +56,13 @@ def ticker_of(queue: str, broken: Callable[[], None]) -> Ticker:
     callbacks = TickerCallbacks(alive=_touch_heartbeat, broken=broken)
     follower_runner = platform().follower_runner(_log_stalled_projection)
     if queue == ADMISSION_QUEUE:
-        ticker = AdmissionTicker(
+        admission = AdmissionTicker(
             platform().scheduler(_log_quarantined), follower_runner, callbacks
-        ).ticker
+        )
+        ticker = admission.ticker
+        url = _process.settings.database_url
+        _process.listener = AppendListener(url, admission.appended)
+        _process.listener.start()
     else:
         ticker = UpkeepTicker(
             follower_runner, platform().maintenance_schedule(MAINTENANCE_TASKS), callbacks
@@ -80,6 +86,9 @@ def wake(queue: str, key: str) -> None:
 def close() -> None:
     """Closes connections, and with them every lock."""
     faulthandler.cancel_dump_traceback_later()
+    if _process.listener is not None:
+        _process.listener.close()
+        _process.listener = None
     if _process.platform is not None:
         _process.platform.close()
         _process.platform = None

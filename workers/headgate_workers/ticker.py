@@ -45,10 +45,10 @@ class Ticker:
         """Starts the thread; the first turn follows at once."""
         self._thread.start()
 
-    def wake(self, key: str) -> None:
-        """Starts the next turn now, with `key` among its keys; any thread may call it."""
+    def wake(self, *keys: str) -> None:
+        """Starts the next turn now, with these among its keys; any thread may call it."""
         with self._lock:
-            self._woken_keys.add(key)
+            self._woken_keys.update(keys)
         self._woken.set()
 
     def is_stopping(self) -> bool:

@@ -4,7 +4,6 @@ The settings are those that the protocol needs (event-store.md §3.3).
 """
 
 import threading
-import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -112,16 +111,16 @@ def broker_failure(celery: Celery) -> str:
     return ""
 
 
-GAP_SECONDS = 0.01
-SILENCE_SECONDS = 1.0
+GAP_SECONDS = 1.0
 
 log = structlog.get_logger()
 
 
 class CeleryNudges:
-    """Gathers what is asked for while a message is under way, and sends it as one message.
+    """Sends one message at once, and what is asked for within `GAP_SECONDS` of it as the next.
 
-    A broker that cannot be reached costs the callers nothing: what is asked for meanwhile is
+    Workers hear of each append from the database; a message reaches those that cannot listen to
+    it. A broker that cannot be reached costs the callers nothing: what is asked for meanwhile is
     dropped, as the workers' tickers find it without them.
     """
 
@@ -132,6 +131,7 @@ class CeleryNudges:
         self._waiting: set[str] = set()
         self._is_sending = False
         self._is_reachable = True
+        self._is_closed = threading.Event()
 
     def nudge(self, partitions: Iterable[str]) -> None:
         """Ask workers to look at these partitions soon."""
@@ -146,13 +146,14 @@ class CeleryNudges:
 
     def close(self) -> None:
         """Send nothing more."""
+        self._is_closed.set()
         self._sender.shutdown(wait=False, cancel_futures=True)
 
     def _send_all(self) -> None:
         while batch := self._next_batch():
             reached = self._send(batch)
             self._say(reached=reached)
-            time.sleep(GAP_SECONDS if reached else SILENCE_SECONDS)
+            self._is_closed.wait(GAP_SECONDS)
 
     def _next_batch(self) -> list[str]:
         with self._lock:

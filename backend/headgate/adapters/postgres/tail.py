@@ -4,8 +4,9 @@ What a process has read is compared with the log at each look, and on each new c
 """
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import psycopg
@@ -106,6 +107,44 @@ async def _more(
         await asyncio.sleep(BUSY_SECONDS)
     async for _ in connection.notifies(timeout=seconds, stop_after=1):
         return
+
+
+class AppendListener:
+    """Calls back after each append of any process, in a thread of its own (ADR 0064).
+
+    `appended` gets the last position, or None where appends may have been missed.
+    """
+
+    def __init__(self, url: str, appended: Callable[[int | None], None]) -> None:
+        self._url = url
+        self._appended = appended
+        self._is_closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="listener", daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread; it connects, and connects again after an outage."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends the thread, within `POLL_SECONDS` unless the database hangs."""
+        self._is_closed.set()
+        self._thread.join(2 * POLL_SECONDS)
+
+    def _run(self) -> None:
+        while not self._is_closed.is_set():
+            # Whatever the failure, sweeps find what was appended meanwhile.
+            with suppress(psycopg.Error):
+                self._listen()
+            self._is_closed.wait(RECONNECT_SECONDS)
+
+    def _listen(self) -> None:
+        options = connection_options(self._url, "headgate-listener")
+        with psycopg.connect(self._url, **options) as connection:
+            connection.execute(f"LISTEN {CHANNEL}")
+            self._appended(None)
+            while not self._is_closed.is_set():
+                for notification in connection.notifies(timeout=POLL_SECONDS):
+                    self._appended(int(notification.payload))
 
 
 class PastComparison:
