@@ -1,5 +1,6 @@
 """Failed pods and completions: retries by the policy, and each index once in whatever order."""
 
+from collections import Counter
 from typing import Any
 
 from hypothesis import given
@@ -27,7 +28,7 @@ from headgate.domain.workloads.pod_events import (
     WorkloadRetried,
 )
 from headgate.domain.workloads.pods.attempt_pods import attempt_pods
-from headgate.domain.workloads.specs import RetryPolicy, RetryRule, SuccessRule
+from headgate.domain.workloads.specs import PodIndex, RetryPolicy, RetryRule, SuccessRule
 from headgate.domain.workloads.state import phase_of
 from headgate.domain.workloads.transitions.retry import due_pods
 from tests.builders.instants import T0
@@ -207,6 +208,59 @@ def test_the_next_attempt_begins_with_the_indices_that_are_left() -> None:
     ):
         state = evolve(state, event, T0)
     assert layout_of(state) == [(1, 1, "a"), (3, 1, "b"), (4, 1, "b")]
+
+
+REPLICAS = PodIndex(label="index", sub_group_label="job", sub_group_count=2)
+"""Of two Jobs: with four pods at a time each has two places."""
+
+
+def replicated(completions: int) -> Any:
+    pods = (a_pod_set(count=4, completions=completions, pod_index=REPLICAS),)
+    reserved = WorkloadQuotaReserved(admission=an_admission_of(a=2, b=2))
+    return a_workload(after=(reserved, ADMITTED), pod_sets=pods)
+
+
+def test_replicas_complete_their_own_indices_with_their_own_places() -> None:
+    """Replicas of three completions each, two at a time: 0 to 2 and 3 to 5."""
+    state = replicated(6)
+    assert layout_of(state) == [(0, 1, "a"), (1, 1, "a"), (3, 1, "b"), (4, 1, "b")]
+    state, _ = reported(state, an_end(1))
+    assert layout_of(state) == [(0, 1, "a"), (2, 1, "a"), (3, 1, "b"), (4, 1, "b")]
+    state, events = reported(state, an_end(0))
+    assert [index for index, _, _ in layout_of(state)] == [2, 3, 4]
+    assert events[-1].reclaimable == {"main": 1}
+    state, _ = reported(state, an_end(2))
+    state, _ = reported(state, an_end(3))
+    assert [index for index, _, _ in layout_of(state)] == [4, 5]
+    _, events = reported(state, an_end(4), an_end(5))
+    assert events[-1].reason == "Succeeded"
+
+
+def test_the_next_attempt_gives_each_replica_its_places() -> None:
+    state, _ = reported(replicated(6), an_end(0), an_end(1))
+    assert state.reclaimable == {"main": 1}
+    state = _in_next_attempt(state)
+    assert layout_of(state) == [(2, 1, "a"), (3, 1, "b"), (4, 1, "b")]
+
+
+@given(st.lists(st.integers(0, 3), max_size=40), st.integers(1, 5), st.integers(1, 4))
+def test_no_replica_runs_more_pods_at_a_time_than_its_places(
+    steps: list[int], completions: int, given_places: int
+) -> None:
+    """Whatever the order of ends, and with fewer hosts than places; every index completes."""
+    size = max(2, completions)
+    pods = (a_pod_set(count=4, completions=2 * size, pod_index=REPLICAS),)
+    reserved = WorkloadQuotaReserved(admission=an_admission_of(a=given_places))
+    state = a_workload(after=(reserved, ADMITTED), pod_sets=pods)
+    for step in (*steps, *[0] * 2 * size):
+        running = [index for index, _, _ in layout_of(state)]
+        if state.finished_at is not None:
+            break
+        assert 0 < len(running) <= given_places
+        assert max(Counter(index // size for index in running).values()) <= 2
+        state, _ = reported(state, an_end(running[step % len(running)]))
+    assert phase_of(state) == "Succeeded"
+    assert list(members(state.progress["main"].succeeded)) == list(range(2 * size))
 
 
 def test_a_success_rule_ends_the_workload_while_other_pods_run() -> None:

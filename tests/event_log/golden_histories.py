@@ -34,6 +34,7 @@ from headgate.domain.workloads.events import (
     WorkloadHeld,
     WorkloadImported,
     WorkloadPodsReady,
+    WorkloadPodsReported,
     WorkloadQuotaReserved,
     WorkloadReleased,
     WorkloadScaledDown,
@@ -41,6 +42,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.pod_events import (
     FailedPods,
+    ReportedPods,
     WorkloadPodsReleased,
     WorkloadRetried,
     WorkloadSessionOpened,
@@ -51,7 +53,7 @@ from headgate.domain.workloads.preemption_events import (
     WorkloadPodsEvicted,
     WorkloadShrunk,
 )
-from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest
+from headgate.domain.workloads.specs import PodIndex, PodSet, Scheduling, TopologyRequest
 from tests.builders.world import World, quotas
 from tests.event_log.samples import sample_of
 
@@ -220,6 +222,33 @@ def a_scaled_down_job_with_indices_that_come_again(world: World) -> None:
         world.record(f"workload/team/{name}", released)
 
 
+def completions_of_replicas(world: World) -> None:
+    """Two Jobs of three completions each run two at a time, and one is placed a second time."""
+    world.hosts({"b1/r1/h1": 4, "b1/r1/h2": 4})
+    world.cluster_queue("cq", quotas("cpu", tas=8))
+    pod_set = PodSet(
+        count=4,
+        completions=6,
+        scheduling=Scheduling(requests={"cpu": 1}),
+        topology_request=TopologyRequest(unconstrained=True),
+        pod_index=PodIndex(label="index", sub_group_label="job", sub_group_count=2),
+    )
+    world.submit_pod_sets("jobs", "cq", pod_set)
+    world.cycle()
+    world.record("workload/team/jobs", sample_of(WorkloadAdmitted))
+    for index in (4, 0, 1, 3):
+        ended = ReportedPods(
+            pod_set="main",
+            indices=((index, index),),
+            run=1,
+            node="",
+            type="finished",
+            reason="Completed",
+        )
+        reported = replace(sample_of(WorkloadPodsReported), attempt=1, pods=(ended,))
+        world.record("workload/team/jobs", reported)
+
+
 def single_pods_evicted_by_index(world: World) -> None:
     """A round evicts the first pods of a workload, on the host that its preemptor needs."""
     world.hosts({"b1/r1/h1": 2, "b1/r1/h2": 2})
@@ -315,6 +344,7 @@ HISTORIES: tuple[Callable[[World], None], ...] = (
     starts_under_a_prediction,
     an_eviction_cancelled_after_checks,
     a_scaled_down_job_with_indices_that_come_again,
+    completions_of_replicas,
     single_pods_evicted_by_index,
     more_ended_workloads_than_stay_whole,
     ended_workloads_that_are_deleted,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -250,21 +251,44 @@ def test_pods_of_a_job_set_run_where_their_global_index_is_placed(
     assert job_set["status"]["conditions"][0]["type"] == "Completed"
 
 
-def test_replicas_with_more_completions_than_run_at_a_time_do_not_start(
+def has_told_ends(executor: Executor, count: int) -> bool:
+    return len(executor.reports("finished")) == count
+
+
+def test_completions_of_replicas_run_in_the_places_of_their_jobs(
     api: ApiDouble, jobs: JobController, cluster: Cluster, tmp_path: Path
 ) -> None:
-    """Their workload has no pods for the completions that come later."""
+    """Of two Jobs with two completions each the indices are 0 and 1, and 2 and 3."""
     controller = JobSetController(api)
     executor = Executor(cluster, tmp_path)
     spec = {"parallelism": 1, "completions": 2, "template": podded()}
     controller.create("train", worker={"replicas": 2, "template": {"spec": spec}})
     manifest = submitted(executor)
     template = manifest["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
-    executor.assign(assignment_of(template))
-    report = executor.end()
+    given = assignment_of(template, pods=2, hosts=())
+    for ended, indices in ((2, (0, 2)), (4, (1, 3))):
+        pods = tuple(
+            AssignedPod(index=index, rank=index, run=1, node=node)
+            for index, node in zip(indices, ("host-1", "host-2"), strict=True)
+        )
+        worker = AssignedPodSet(name="worker", template=template, pods=pods)
+        executor.assign(msgspec.structs.replace(given, pod_sets=(worker,), world_size=None))
+        executor.until(partial(has_told_ends, executor, ended))
     executor.close()
-    assert report.reason == "StartFailed"
-    assert "more completions than parallelism" in report.message
+    ran = {
+        (pod["metadata"]["labels"][f"{JOBSET}/job-index"], pod["metadata"]["labels"][INDEX]): (
+            pod["metadata"]["labels"]["headgate.dev/rank"],
+            pod["spec"]["nodeName"],
+        )
+        for pod in cluster.pods()
+    }
+    assert ran == {
+        ("0", "0"): ("0", "host-1"), ("0", "1"): ("1", "host-1"),
+        ("1", "0"): ("2", "host-2"), ("1", "1"): ("3", "host-2"),
+    }  # fmt: skip
+    job_set = api.do(lambda: api.store.find("jobsets", "team-a", "train"))
+    assert job_set is not None
+    assert job_set["status"]["conditions"][0]["type"] == "Completed"
 
 
 def test_a_job_that_kubernetes_refuses_to_start_fails_with_its_words(

@@ -9,7 +9,7 @@ from headgate.adapters.manifests.parse import as_written
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.message import message
 from headgate.domain.workloads.decide.spec_rules import workload_violations
-from headgate.domain.workloads.specs import RetryPolicy, RetryRule, SuccessRule
+from headgate.domain.workloads.specs import RetryPolicy, RetryRule, SuccessRule, sub_group_size
 from headgate.messages.catalogue import remedy_of
 from tests.manifests.readers import a_manifest, read, refused
 from tests.manifests.workloads import TEMPLATE
@@ -19,9 +19,13 @@ def a_job(**spec: Any) -> Any:
     return read(a_manifest("Job", "batch/v1", spec={"template": TEMPLATE, **spec})).spec
 
 
-def a_job_set(*jobs: dict[str, Any], **spec: Any) -> Any:
+def a_job_set(*jobs: dict[str, Any], replicas: int = 1, **spec: Any) -> Any:
     replicated = [
-        {"name": f"job-{number}", "template": {"spec": {"template": TEMPLATE, **job}}}
+        {
+            "name": f"job-{number}",
+            "replicas": replicas,
+            "template": {"spec": {"template": TEMPLATE, **job}},
+        }
         for number, job in enumerate(jobs)
     ]
     body = {"replicatedJobs": replicated, **spec}
@@ -96,6 +100,19 @@ def test_completions_above_parallelism_are_kept_and_others_mean_as_many_pods() -
     assert (gang.count, gang.completions) == (4, None)
     queue = a_job(parallelism=4)
     assert queue.ignored == (message("JobWithoutCompletions", pods=4),)
+
+
+def test_replicas_of_a_job_set_complete_as_often_as_all_their_jobs_together() -> None:
+    success = {"rules": [{"succeededIndexes": "0"}]}
+    job = {"parallelism": 2, "completions": 3, "successPolicy": success}
+    found = a_job_set(job, replicas=3)
+    (pods,) = found.pod_sets
+    assert (pods.count, pods.completions) == (6, 9)
+    assert sub_group_size(pods) == 3
+    assert found.success_rules == ()
+    assert found.ignored == (message("FieldWithoutEqual", field="successPolicy of replicas"),)
+    (gang,) = a_job_set({"parallelism": 2, "completions": 2}, replicas=3).pod_sets
+    assert (gang.count, gang.completions) == (6, None)
 
 
 def test_deadline_and_lifetime_of_a_job_are_those_of_its_workload() -> None:

@@ -49,7 +49,6 @@ _RULE_PLACES: Places = (
     ("/spec/successPolicy", "/spec/successPolicy"),
 )
 _JOB_PLACES: Places = (
-    ("/spec/podSets/0/completions", "/spec/completions"),
     ("/spec/retryPolicy/limit", "/spec/backoffLimit"),
     *_RULE_PLACES,
 )
@@ -171,7 +170,11 @@ def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsO
     return PodsOfJob(
         pod_set=msgspec.structs.replace(pods.pod_set, pod_index=PodIndex(label=COMPLETION_INDEX)),
         template=pods.template,
-        places=(*pods.places, (child(place, "count"), child(spec.pointer, counted))),
+        places=(
+            *pods.places,
+            (child(place, "count"), child(spec.pointer, counted)),
+            (child(place, "completions"), child(spec.pointer, "completions")),
+        ),
         policy=policy,
     )
 

@@ -268,20 +268,17 @@ def _condition_rule(
 def with_completions(
     pod_set: PodSet, job: JobPolicy, *, replicas: int = 1
 ) -> tuple[PodSet, JobPolicy]:
-    """The pod set with the Job's completions, where fewer run at a time or it may be reduced.
+    """The pod set with its Jobs' completions, where fewer run at a time or it may be reduced.
 
-    Several replicas of a Job have none here: that is told.
+    Indices are those of all replicas, one after another, so that no rule of one Job names them.
     """
-    completions = job.completions
-    at_once = pod_set.count // max(1, replicas)
+    if replicas > 1 and job.success_rules:
+        told = message("FieldWithoutEqual", field="successPolicy of replicas")
+        job = msgspec.structs.replace(job, success_rules=(), ignored=(*job.ignored, told))
+    completions, at_once = job.completions, pod_set.count // max(1, replicas)
     if completions is None or (completions <= at_once and pod_set.min_count is None):
         return pod_set, job
-    if replicas == 1:
-        return msgspec.structs.replace(pod_set, completions=completions), job
-    told = message(
-        "CompletionsOfReplicas", pod_set=pod_set.name, completions=completions, pods=pod_set.count
-    )
-    return pod_set, msgspec.structs.replace(job, ignored=(*job.ignored, told))
+    return msgspec.structs.replace(pod_set, completions=completions * replicas or None), job
 
 
 def policy_of_job_set(spec: Fields, jobs: Mapping[str, JobPolicy]) -> JobPolicy:

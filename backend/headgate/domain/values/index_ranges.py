@@ -67,18 +67,22 @@ def contains(ranges: IndexRanges, index: int) -> bool:
     return place > 0 and ranges[place - 1][1] >= index
 
 
-def absent(ranges: IndexRanges, end: int) -> Iterator[int]:
-    """The numbers below `end` that are in no range, in order."""
-    begin = 0
+def absent(ranges: IndexRanges, end: int, begin: int = 0) -> Iterator[int]:
+    """The numbers from `begin` and below `end` that are in no range, in order."""
     for first, last in ranges:
         yield from range(begin, min(first, end))
-        begin = last + 1
+        begin = max(begin, last + 1)
     yield from range(begin, end)
 
 
 def count_of(ranges: IndexRanges) -> int:
     """How many numbers there are."""
     return sum(last - first + 1 for first, last in ranges)
+
+
+def count_between(ranges: IndexRanges, begin: int, end: int) -> int:
+    """How many of the numbers are at least `begin` and below `end`."""
+    return sum(max(0, min(last + 1, end) - max(first, begin)) for first, last in ranges)
 
 
 def members(ranges: IndexRanges) -> Iterator[int]:

@@ -92,7 +92,8 @@ class PodDefaults(msgspec.Struct, frozen=True, kw_only=True):
 class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A number of equal pods. `template` is the part of the submitted template that rules read.
 
-    With `completions`, `count` is how many of as many indices run at a time (Job: parallelism).
+    With `completions`, `count` is how many of as many indices run at a time (Job: parallelism);
+    each subgroup of its `pod_index` has its share of both (JobSet: the Jobs of several replicas).
 
     `written` is the digest of the template as submitted, kept beside the log, and `unread` that of
     the fields that no rule reads; both are empty where `template` is the whole (`pods.templates`).
@@ -122,6 +123,14 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def index_count(pod_set: PodSet) -> int:
     """The number of pod indices of a pod set."""
     return pod_set.count if pod_set.completions is None else pod_set.completions
+
+
+def sub_group_size(pod_set: PodSet) -> int:
+    """The number of pod indices of one subgroup: of all pods where subgroups share none evenly."""
+    total = index_count(pod_set)
+    groups = pod_set.pod_index.sub_group_count if pod_set.pod_index else 0
+    is_even = groups > 1 and total % groups == 0 and pod_set.count % groups == 0
+    return total // groups if is_even else total
 
 
 class PriorityClassReference(msgspec.Struct, frozen=True, kw_only=True):

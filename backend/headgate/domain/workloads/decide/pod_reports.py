@@ -45,6 +45,7 @@ from headgate.domain.workloads.pods.completions import (
     indices_left,
     indices_over,
     is_success,
+    places_needed,
     with_completions,
 )
 from headgate.domain.workloads.pods.eviction_units import pods_of_evictions, shrunk_event
@@ -344,7 +345,7 @@ def _reclaimable(workload: Workload) -> Iterator[tuple[str, int]]:
     for pod_set in workload.spec.pod_sets:
         count = count_of(indices_over(workload, pod_set.name))
         if pod_set.completions is not None:
-            count = pod_set.count - (pod_set.completions - count)
+            count = pod_set.count - places_needed(workload, pod_set)
         if count > 0:
             yield pod_set.name, max(count, workload.reclaimable.get(pod_set.name, 0))
 

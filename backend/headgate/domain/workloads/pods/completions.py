@@ -1,10 +1,13 @@
 """Pod sets with completions: the next index takes the place of one that is over.
 
 Each index completes once over all attempts (Kubernetes: Indexed Jobs). While single pods are being
-evicted no index takes a place, so that the pods to evict stay the same.
+evicted no index takes a place, so that the pods to evict stay the same. Subgroups share places and
+indices evenly: no more of one run at a time than it has places (JobSet: Jobs of several replicas).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 
 from msgspec.structs import replace
 
@@ -12,6 +15,7 @@ from headgate.domain.values.index_ranges import (
     IndexRanges,
     absent,
     contains,
+    count_between,
     count_of,
     joined,
     ranges_of,
@@ -32,6 +36,7 @@ from headgate.domain.workloads.specs import (
     SuccessRule,
     WorkloadSpec,
     index_count,
+    sub_group_size,
 )
 from headgate.domain.workloads.state import Workload
 
@@ -50,6 +55,22 @@ def indices_over(workload: Workload, pod_set: str) -> IndexRanges:
 def indices_left(workload: Workload, pod_set: PodSet) -> int:
     """How many indices have yet to complete, those that run included."""
     return (pod_set.completions or 0) - count_of(indices_over(workload, pod_set.name))
+
+
+def places_needed(workload: Workload, pod_set: PodSet) -> int:
+    """How many pods of a pod set with completions still run at a time, at most."""
+    total, size = pod_set.completions or 0, sub_group_size(pod_set)
+    over, places = indices_over(workload, pod_set.name), _places(pod_set)
+    return sum(
+        min(places, size - count_between(over, begin, begin + size))
+        for begin in range(0, total, size or 1)
+    )
+
+
+def _places(pod_set: PodSet) -> int:
+    """How many indices of one subgroup run at a time, at most."""
+    size = sub_group_size(pod_set)
+    return pod_set.count * size // pod_set.completions if pod_set.completions else 0
 
 
 def is_success(workload: Workload) -> bool:
@@ -106,9 +127,20 @@ def first_layout(workload: Workload, admission: Admission) -> AttemptLayout:
         counts[given.name] = len(assigned)
         if pod_set is not None and pod_set.completions is not None:
             counts[given.name] = pod_set.completions
-            left = absent(indices_over(workload, given.name), pod_set.completions)
-            nodes[given.name] = dict(zip(left, assigned, strict=False))
+            first = _first_indices(pod_set, indices_over(workload, given.name))
+            nodes[given.name] = dict(zip(first, assigned, strict=False))
     return AttemptLayout(counts=counts, nodes=nodes)
+
+
+def _first_indices(pod_set: PodSet, over: IndexRanges) -> Iterator[int]:
+    """The indices that are not over, in order, of each subgroup as many as it has places."""
+    total, size = pod_set.completions or 0, sub_group_size(pod_set)
+    if size == total:
+        return absent(over, total)
+    return chain.from_iterable(
+        islice(absent(over, begin + size, begin), _places(pod_set))
+        for begin in range(0, total, size)
+    )
 
 
 def advanced(workload: Workload) -> Workload:
@@ -121,13 +153,33 @@ def advanced(workload: Workload) -> Workload:
         known = known or pod_nodes(workload.admission, workload.layout)
         nodes = known.get(pod_set.name, {})
         over = indices_over(workload, pod_set.name)
-        free = [node for index, node in nodes.items() if contains(over, index)]
+        free = {index: node for index, node in nodes.items() if contains(over, index)}
         if free:
-            stay = {index: node for index, node in nodes.items() if not contains(over, index)}
-            left = absent(joined(over, ranges_of(stay)), pod_set.completions or 0)
-            taken = dict(zip(left, free, strict=False))
+            stay = {index: node for index, node in nodes.items() if index not in free}
+            taken = _next_indices(pod_set, joined(over, ranges_of(stay)), stay, free)
             changed[pod_set.name] = dict(sorted({**stay, **taken}.items()))
     if not changed:
         return workload
     layout = replace(workload.layout, nodes={**workload.layout.nodes, **changed})
     return replace(workload, layout=layout)
+
+
+def _next_indices(pod_set: PodSet, begun: IndexRanges, stay: Nodes, free: Nodes) -> Nodes:
+    """The next indices on free nodes: each of the subgroup of the index that was there.
+
+    Where that has none left, of the first subgroup with fewer pods than places (partial admission).
+    """
+    total, size = pod_set.completions or 0, sub_group_size(pod_set)
+    if size == total:
+        return dict(zip(absent(begun, total), free.values(), strict=False))
+    places, taken = _places(pod_set), dict[int, str]()
+    running = Counter(index // size for index in stay)
+    for before, node in free.items():
+        for group in (before // size, *range(total // size)):
+            left = absent(begun, (group + 1) * size, group * size)
+            following = next((index for index in left if index not in taken), None)
+            if following is not None and running[group] < places:
+                running[group] += 1
+                taken[following] = node
+                break
+    return taken

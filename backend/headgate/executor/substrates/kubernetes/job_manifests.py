@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from headgate.domain.values.capabilities import JOB
-from headgate.executor.substrate import CannotStart, Object
+from headgate.executor.substrate import Object
 from headgate.executor.substrates.agent.inventory import EXECUTOR_LABEL
 from headgate.executor.substrates.kubernetes.objects import Camel, Condition, Metadata
 
@@ -93,15 +93,6 @@ class Job(Camel):
         for replicated in self.spec.get("replicatedJobs") or ():
             yield replicated["template"]["spec"]["template"]
 
-    def require_countable(self) -> None:
-        """Raises `CannotStart` where a workload has fewer pods than the replicas of a Job."""
-        for each in self.spec.get("replicatedJobs") or ():
-            job = each["template"]["spec"]
-            is_more = int(job.get("completions") or 1) > parallelism_of(self, each["name"])
-            if is_more and int(each.get("replicas", 1)) > 1:
-                told = f"{each['name']} has replicas with more completions than parallelism"
-                raise CannotStart(f"{self.key} cannot be placed: {told}")
-
 
 def manifest_of(job: Job, executor: str) -> Object:
     """Returns the manifest that is submitted: pods retried by their Job are retried by it alone.
@@ -163,13 +154,12 @@ def start_patch(job: Job, executor: str) -> Object:
     return {"spec": {"suspend": False, "template": changed_template}}
 
 
-def parallelism_of(job: Job | None, replicated: str) -> int:
-    """Returns how many pods of each Job of a replicated Job run at once."""
+def indices_of(job: Job | None, replicated: str) -> int:
+    """Returns how many completion indices each Job of a replicated Job has."""
     for each in (job.spec.get("replicatedJobs") or ()) if job is not None else ():
         if each["name"] == replicated:
             spec = each["template"]["spec"]
-            parallelism = int(spec.get("parallelism", 1))
-            return min(parallelism, int(spec.get("completions") or parallelism))
+            return int(spec.get("completions") or spec.get("parallelism", 1))
     return 1
 
 

@@ -38,8 +38,8 @@ from headgate.executor.substrates.kubernetes.job_manifests import (
     Job,
     convert_job,
     convert_namespace,
+    indices_of,
     manifest_of,
-    parallelism_of,
     start_patch,
 )
 from headgate.executor.substrates.kubernetes.list_watch import Collection, Store
@@ -166,7 +166,6 @@ class AdoptedJobs:
             raise CannotStart(f"{key} is no longer in Kubernetes")
         if job.has_ended:
             raise CannotStart(f"{key} has ended in Kubernetes: {job.failure}")
-        job.require_countable()
         self.runs.setdefault(plan.key.name, JobRun(plan=plan, job=key))
         return True
 
@@ -317,7 +316,7 @@ class AdoptedJobs:
         index = int(labels[INDEX])
         if REPLICATED in labels:
             found = self._find(job)
-            index += int(labels.get(JOB_INDEX, "0")) * parallelism_of(found, labels[REPLICATED])
+            index += int(labels.get(JOB_INDEX, "0")) * indices_of(found, labels[REPLICATED])
             mine = [each for each in mine if each[1] == labels[REPLICATED]]
         return next((each for each in mine if each[2] == index), None)
 
