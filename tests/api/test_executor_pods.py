@@ -348,10 +348,15 @@ def test_a_failed_index_runs_again_and_the_next_one_follows_each_that_completes(
     submitted: Callable[..., dict[str, Any]],
 ) -> None:
     policy = {"limit": 1, "backoffBaseSeconds": 0}
-    submitted("indexed", pool, podSets=[{**gang(2), "completions": 4}], retryPolicy=policy)
+    labels = {"podIndexLabel": "index", "subGroupIndexLabel": "job", "subGroupCount": 1}
+    pods = {**gang(2), "completions": 4}
+    pods["topologyRequest"] = {**pods.get("topologyRequest", {}), **labels}
+    submitted("indexed", pool, podSets=[pods], retryPolicy=policy)
     process = next(each for each in processes if "team-a/indexed" in assigned(each))
     item = item_of(process, "indexed")
     assert (item["hosts"], "worldSize" in item, indices(item)) == ([], False, [0, 1])
+    known = {"label": "index", "subGroupLabel": "job", "subGroupSize": 4}
+    assert item["podSets"][0]["podIndex"] == known
     done = about(item, 0, "finished", exitCode=0)
     failed = about(item, 1, "finished", exitCode=3)
     assert report(process, done, failed) == [True, True]

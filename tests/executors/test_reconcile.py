@@ -5,15 +5,21 @@ import os
 import signal
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from headgate.executor.assignments import (
+    SUBMITTED_AS,
+    AssignedPod,
+    AssignedPodSet,
     Assignment,
     DesiredRun,
     Order,
     PodEviction,
+    PodIndexLabels,
     PodIndices,
     Rendezvous,
     desired_runs,
@@ -192,6 +198,52 @@ def test_pods_that_come_one_after_another_have_no_world_size() -> None:
     (only,) = desired(assignment_of(TEMPLATE, world_size=None)).values()
     assert "WORLD_SIZE" not in only.plan.environment
     assert only.plan.environment["RANK"] == "0"
+
+
+def labels_and_index(**assigned: Any) -> tuple[dict[str, str], str]:
+    (only,) = desired(assignment_of(TEMPLATE, **assigned)).values()
+    metadata = only.plan.template.get("metadata", {})
+    assert metadata.get("labels", {}) == metadata.get("annotations", {})
+    return metadata.get("labels", {}), only.plan.environment["JOB_COMPLETION_INDEX"]
+
+
+def test_pods_of_a_job_have_the_labels_and_the_index_that_kubernetes_gives_them() -> None:
+    """A JobSet of replicas with three indices each: index 7 is the second of the third Job."""
+    index, job = "batch.kubernetes.io/job-completion-index", "jobset.sigs.k8s.io/job-index"
+    pods = (AssignedPod(index=7, rank=7, run=1, node="host-1"),)
+    of_job = AssignedPodSet(
+        name="w", template=TEMPLATE, pods=pods, pod_index=PodIndexLabels(label=index)
+    )
+    numbered = PodIndexLabels(label=index, sub_group_label=job, sub_group_size=3)
+    of_set = replace(of_job, pod_index=numbered)
+    names = dict.fromkeys(("batch.kubernetes.io/job-name", "job-name"), "train")
+    assert labels_and_index(pod_sets=(of_job,), annotations={SUBMITTED_AS: "batch/v1 Job"}) == (
+        {index: "7", **names}, "7",
+    )  # fmt: skip
+    as_set = {SUBMITTED_AS: "jobset.x-k8s.io/v1alpha2 JobSet"}
+    assert labels_and_index(pod_sets=(of_set,), annotations=as_set) == (
+        {
+            index: "1", job: "2", "jobset.sigs.k8s.io/jobset-name": "train",
+            "jobset.sigs.k8s.io/replicatedjob-name": "w", **dict.fromkeys(names, "train-w-2"),
+        },
+        "1",
+    )  # fmt: skip
+    assert labels_and_index() == ({}, "0")
+    long = "team-a/" + "n" * 64
+    assert labels_and_index(pod_sets=(of_job,), workload=long, annotations=as_set)[0] == {
+        index: "7", "jobset.sigs.k8s.io/replicatedjob-name": "w"
+    }  # fmt: skip
+
+
+def test_labels_of_a_template_stay_as_they_are_written() -> None:
+    own = {**TEMPLATE, "metadata": {"labels": {"index": "mine"}, "annotations": None}}
+    given = assignment_of(own)
+    (pod_set,) = given.pod_sets
+    pod_set = replace(pod_set, pod_index=PodIndexLabels(label="index"))
+    (only,) = desired(replace(given, pod_sets=(pod_set,))).values()
+    metadata = only.plan.template["metadata"]
+    assert metadata == {"labels": {"index": "mine"}, "annotations": {"index": "0"}}
+    assert own["metadata"] == {"labels": {"index": "mine"}, "annotations": None}
 
 
 def test_a_journal_gives_back_what_was_not_answered(tmp_path: Path) -> None:

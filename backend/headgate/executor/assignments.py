@@ -8,7 +8,14 @@ from typing import Any
 
 import msgspec
 
+from headgate.domain.field_rules import MAX_LABEL_LENGTH
 from headgate.executor.substrate import NodeLossPolicy, Object, PodPlan, RunKey, StopOrder
+
+SUBMITTED_AS = "headgate.dev/submitted-as"
+"""The annotation with the kind of manifest a workload was submitted as (registry.SUBMITTED_AS)."""
+JOB_NAMES = ("batch.kubernetes.io/job-name", "job-name")
+JOB_SET_NAME = "jobset.sigs.k8s.io/jobset-name"
+REPLICATED_JOB_NAME = "jobset.sigs.k8s.io/replicatedjob-name"
 
 
 class Rendezvous(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,12 +44,21 @@ class AssignedPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     started: bool = False
 
 
+class PodIndexLabels(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The labels of a pod's index in its subgroup, and of the subgroup among as large ones."""
+
+    label: str
+    sub_group_label: str | None = None
+    sub_group_size: int = 0
+
+
 class AssignedPodSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The pods of one pod set, and the template as it was submitted."""
 
     name: str
     template: Object = {}
     pods: tuple[AssignedPod, ...] = ()
+    pod_index: PodIndexLabels | None = None
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -83,6 +99,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     eviction: Order | None = None
     stop: Order | None = None
     pod_evictions: tuple[PodEviction, ...] = ()
+    annotations: dict[str, str] = {}
     ended: bool = False
 
 
@@ -128,8 +145,8 @@ def _runs_of(assignment: Assignment, log_id: str, max_output_bytes: int) -> Iter
                 log_id=log_id,
                 owner=assignment.owner.user if assignment.owner else "",
                 node=pod.node,
-                template=pod_set.template,
-                environment=environment_of(assignment, key, pod),
+                template=_with_labels(pod_set.template, _labels_of(assignment, pod_set, pod.index)),
+                environment=environment_of(assignment, pod_set, key, pod),
                 hosts=assignment.hosts,
                 node_loss_policy=assignment.node_loss_policy,
                 max_output_bytes=max_output_bytes,
@@ -159,7 +176,9 @@ def seconds_to_relist(items: Iterable[Mapping[str, Any]]) -> float:
     return RELIST_FOR_PORT_SECONDS if awaits_port else RELIST_SECONDS
 
 
-def environment_of(assignment: Assignment, key: RunKey, pod: AssignedPod) -> dict[str, str]:
+def environment_of(
+    assignment: Assignment, pod_set: AssignedPodSet, key: RunKey, pod: AssignedPod
+) -> dict[str, str]:
     """Returns the variables of a run but for those of its host: files, node and devices.
 
     A pod has one rank, and so the local rank 0 of 1 (names of torchrun). With more completions than
@@ -189,9 +208,42 @@ def environment_of(assignment: Assignment, key: RunKey, pod: AssignedPod) -> dic
         "NODE_RANK": rank,
         "MASTER_ADDR": host,
         "MASTER_PORT": str(port) if port else "",
-        "JOB_COMPLETION_INDEX": str(key.index),
+        "JOB_COMPLETION_INDEX": str(_index_in_sub_group(pod_set, key.index)[1]),
     }
     return {variable: value for variable, value in found.items() if value}
+
+
+def _index_in_sub_group(pod_set: AssignedPodSet, index: int) -> tuple[int, int]:
+    """The subgroup of a pod (JobSet: its Job among the replicas), and its index in that."""
+    known = pod_set.pod_index
+    return divmod(index, known.sub_group_size) if known and known.sub_group_size else (0, index)
+
+
+def _labels_of(assignment: Assignment, pod_set: AssignedPodSet, index: int) -> dict[str, str]:
+    """The labels that controllers of Kubernetes give the pods of Jobs and JobSets."""
+    found: dict[str, str] = {}
+    group, position = _index_in_sub_group(pod_set, index)
+    if pod_set.pod_index is not None:
+        found[pod_set.pod_index.label] = str(position)
+        if pod_set.pod_index.sub_group_label:
+            found[pod_set.pod_index.sub_group_label] = str(group)
+    kind = assignment.annotations.get(SUBMITTED_AS, "").rpartition(" ")[2]
+    name = assignment.workload.rpartition("/")[2]
+    if kind == "JobSet":
+        found |= {JOB_SET_NAME: name, REPLICATED_JOB_NAME: pod_set.name}
+        name = f"{name}-{pod_set.name}-{group}"
+    if kind in {"Job", "JobSet"}:
+        found |= dict.fromkeys(JOB_NAMES, name)
+    return {label: value for label, value in found.items() if len(value) <= MAX_LABEL_LENGTH}
+
+
+def _with_labels(template: Object, labels: dict[str, str]) -> Object:
+    """The template with labels, as annotations too; what it says itself stays."""
+    if not labels:
+        return template
+    metadata = template.get("metadata") or {}
+    added = {part: {**labels, **(metadata.get(part) or {})} for part in ("labels", "annotations")}
+    return {**template, "metadata": {**metadata, **added}}
 
 
 def _whole_order(assignment: Assignment) -> StopOrder | None:

@@ -29,6 +29,7 @@ from headgate.api.executors.schemas import (
     AssignedPod,
     AssignedPodSet,
     ExecutorItem,
+    PodIndexLabels,
     PodIndices,
     PodReportBatch,
     PodReportBody,
@@ -65,6 +66,7 @@ from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.index_ranges import contains, ranges_of, text_of_ranges
 from headgate.domain.workloads.commands import PodReport
 from headgate.domain.workloads.pods.attempt_pods import NO_PROGRESS
+from headgate.domain.workloads.specs import sub_group_size
 from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from headgate.messages.catalogue import worded
@@ -283,6 +285,7 @@ def _item(
                 name=name,
                 template=templates[name].template,
                 pods=_assigned_pods(found, name),
+                pod_index=_index_labels(workload, name),
             )
             for name in names
         ],
@@ -290,6 +293,17 @@ def _item(
         eviction=None if found.ends else order,
         stop=order if found.ends else None,
         pod_evictions=[_pod_order(cluster_state, workload, each) for each in found.pod_orders],
+    )
+
+
+def _index_labels(workload: Workload, name: str) -> PodIndexLabels | None:
+    pod_set = next(each for each in workload.spec.pod_sets if each.name == name)
+    known = pod_set.pod_index
+    if known is None:
+        return None
+    size = sub_group_size(pod_set)
+    return PodIndexLabels(
+        label=known.label, sub_group_label=known.sub_group_label, sub_group_size=size
     )
 
 

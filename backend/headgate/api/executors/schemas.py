@@ -301,12 +301,24 @@ class AssignedPod(Schema, kw_only=True, frozen=True):
     started: bool = False
 
 
+class PodIndexLabels(Schema, kw_only=True, frozen=True):
+    """The labels that tell a pod its index in its subgroup, and the subgroup it is of.
+
+    Every `subGroupSize` indices in a row are a subgroup; without `subGroupLabel` there is one.
+    """
+
+    label: str
+    sub_group_label: str | None = None
+    sub_group_size: int
+
+
 class AssignedPodSet(Schema, kw_only=True, frozen=True):
     """The pods of one set that are the executor's, and their template."""
 
     name: str
     template: Free
     pods: list[AssignedPod]
+    pod_index: PodIndexLabels | None = None
 
 
 class PodIndices(Schema, kw_only=True, frozen=True):

@@ -3581,6 +3581,7 @@ export interface components {
                 [key: string]: unknown;
             };
             pods: components["schemas"]["AssignedPod"][];
+            podIndex?: components["schemas"]["PodIndexLabels"] | null;
         };
         /** Assignment */
         Assignment: {
@@ -6031,6 +6032,12 @@ export interface components {
             kind?: "PendingWorkloadsSummary";
             metadata: components["schemas"]["PendingListMeta"];
             items: components["schemas"]["PendingWorkload"][];
+        };
+        /** PodIndexLabels */
+        PodIndexLabels: {
+            label: string;
+            subGroupLabel?: string | null;
+            subGroupSize: number;
         };
         /** PodIndices */
         PodIndices: {
