@@ -37,7 +37,7 @@ from headgate.adapters.postgres.maintenance import (
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresCycleStore, PostgresReadModels
 from headgate.adapters.postgres.stores import (
-    PostgresBacktestStore,
+    PostgresSimulationStore,
     PostgresStateCache,
     PostgresTokens,
 )
@@ -125,7 +125,7 @@ class Platform:
     followers: PostgresFollowers
     state_cache: PostgresStateCache
     cycles: PostgresCycleStore
-    backtests: PostgresBacktestStore
+    simulations: PostgresSimulationStore
     maintenance: PostgresMaintenance
     inspection: PostgresInspection
     tokens: PostgresTokens
@@ -190,7 +190,7 @@ class Platform:
     def backtest_runner(self, report: Report) -> BacktestRunner:
         """Returns the runner of backtests; it calls `report` for those that fail."""
         return BacktestRunner(
-            store=self.backtests,
+            store=self.simulations,
             event_log=self.event_log,
             states=self.historical_reads().states,
             owner=self.name,
@@ -325,7 +325,7 @@ def open_platform(
         followers=PostgresFollowers(pool, archived=archived),
         state_cache=PostgresStateCache(pool),
         cycles=PostgresCycleStore(pool),
-        backtests=PostgresBacktestStore(pool),
+        simulations=PostgresSimulationStore(pool),
         maintenance=PostgresMaintenance(pool),
         inspection=PostgresInspection(pool, settings.database_url),
         tokens=PostgresTokens(tokens),

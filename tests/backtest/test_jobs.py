@@ -6,10 +6,10 @@ from itertools import count
 import msgspec
 import pytest
 
-from headgate.adapters.memory.stores import MemoryBacktestStore, MemoryStateCache
-from headgate.application.backtest_jobs import Backtest, OverlayFact
+from headgate.adapters.memory.stores import MemorySimulationStore, MemoryStateCache
 from headgate.application.backtest_runs import BacktestLimits, BacktestRunner, run_backtest_slice
 from headgate.application.historical_states import HistoricalStates
+from headgate.application.simulation_records import OverlayFact, SimulationRecord
 from headgate.domain.kinds.cluster_queue import ClusterQueueChanged
 from headgate.event_log.codec import encode
 from tests.backtest.test_unchanged_configuration import day, state_at
@@ -25,10 +25,10 @@ def cluster() -> Cluster:
     return day(1)
 
 
-def job(cluster: Cluster, *overlay: OverlayFact) -> Backtest:
+def job(cluster: Cluster, *overlay: OverlayFact) -> SimulationRecord:
     head = cluster.log.head()
     (last,) = cluster.log.read(head - 1, limit=1)
-    return Backtest(
+    return SimulationRecord(
         id="job",
         created_at=1,
         created_by="user:ada",
@@ -40,7 +40,7 @@ def job(cluster: Cluster, *overlay: OverlayFact) -> Backtest:
     )
 
 
-def worker(cluster: Cluster, book: MemoryBacktestStore, rules: BacktestLimits) -> BacktestRunner:
+def worker(cluster: Cluster, book: MemorySimulationStore, rules: BacktestLimits) -> BacktestRunner:
     ticks: Iterator[int] = count()
     return BacktestRunner(
         store=book,
@@ -53,8 +53,8 @@ def worker(cluster: Cluster, book: MemoryBacktestStore, rules: BacktestLimits) -
     )
 
 
-def worked_off(cluster: Cluster, asked: Backtest, *, restarts: bool) -> Backtest:
-    book = MemoryBacktestStore()
+def worked_off(cluster: Cluster, asked: SimulationRecord, *, restarts: bool) -> SimulationRecord:
+    book = MemorySimulationStore()
     book.add(asked)
     rules = BacktestLimits(moves=40)
     present = worker(cluster, book, rules)
@@ -100,7 +100,7 @@ def test_more_quota_lets_some_start_earlier_and_wait_less(cluster: Cluster) -> N
 
 
 def test_a_job_that_takes_too_long_ends_and_says_so(cluster: Cluster) -> None:
-    book = MemoryBacktestStore()
+    book = MemorySimulationStore()
     book.add(job(cluster))
 
     assert run_backtest_slice(worker(cluster, book, BacktestLimits(moves=5, seconds=0)))
@@ -113,7 +113,7 @@ def test_a_job_that_takes_too_long_ends_and_says_so(cluster: Cluster) -> None:
 
 
 def test_a_job_that_is_cancelled_meanwhile_stays_so(cluster: Cluster) -> None:
-    book = MemoryBacktestStore()
+    book = MemorySimulationStore()
     book.add(job(cluster))
     claimed = book.claim("worker", lease_seconds=1)
     assert claimed is not None

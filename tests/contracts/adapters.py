@@ -12,8 +12,8 @@ from headgate.adapters.memory.event_log import MemoryEventLog, MemoryTail
 from headgate.adapters.memory.partitions import MemoryPartitions
 from headgate.adapters.memory.read_models import MemoryFollowers, MemoryReadModels
 from headgate.adapters.memory.stores import (
-    MemoryBacktestStore,
     MemoryCycleStore,
+    MemorySimulationStore,
     MemoryStateCache,
     MemoryTokens,
 )
@@ -24,18 +24,18 @@ from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresCycleStore, PostgresReadModels
 from headgate.adapters.postgres.stores import (
-    PostgresBacktestStore,
+    PostgresSimulationStore,
     PostgresStateCache,
     PostgresTokens,
 )
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.application.access.identity import Tokens
-from headgate.application.backtest_jobs import BacktestStore
 from headgate.application.file_stores import UploadStore
 from headgate.application.ports import Partitions, Tail
 from headgate.application.projections.followers import Followers
 from headgate.application.scheduling_cycles import CycleStore
+from headgate.application.simulation_records import SimulationStore
 from headgate.application.snapshot_store import StateCache
 from headgate.application.verify.read_model_audit import ComparableRows
 from headgate.application.verify.verify import ChainedLog
@@ -60,7 +60,7 @@ class Adapters:
     tokens: Tokens
     state_cache: StateCache
     cycles: CycleStore
-    backtests: BacktestStore
+    simulations: SimulationStore
     tail: Tail
     followers: Followers
     break_session: Callable[[str], None]
@@ -84,7 +84,7 @@ def in_memory() -> Adapters:
         tokens=MemoryTokens(database),
         state_cache=MemoryStateCache(),
         cycles=MemoryCycleStore(),
-        backtests=MemoryBacktestStore(),
+        simulations=MemorySimulationStore(),
         tail=MemoryTail(database),
         followers=followers,
         break_session=partitions.break_session,
@@ -105,7 +105,7 @@ def on_postgres(url: str, archive: UploadStore | None = None) -> Iterator[Adapte
             tokens=PostgresTokens(pool),
             state_cache=PostgresStateCache(pool),
             cycles=PostgresCycleStore(pool),
-            backtests=PostgresBacktestStore(pool),
+            simulations=PostgresSimulationStore(pool),
             tail=PostgresTail(url),
             followers=PostgresFollowers(pool, archived=archived),
             break_session=lambda key: _terminate_holder(url, key),

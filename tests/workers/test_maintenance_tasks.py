@@ -7,7 +7,7 @@ import pytest
 from headgate.adapters.postgres.connections import Pool, connection_of, open_pool
 from headgate.adapters.postgres.maintenance import PostgresMaintenance
 from headgate.adapters.postgres.read_models import PostgresCycleStore
-from headgate.adapters.postgres.stores import PostgresBacktestStore
+from headgate.adapters.postgres.stores import PostgresSimulationStore
 from headgate.application import maintenance
 from headgate.application.maintenance import MaintenanceSchedule
 from headgate.application.scheduling_cycles import CycleQuery
@@ -43,7 +43,7 @@ def test_every_store_that_grows_beside_the_log_is_kept_small(
 ) -> None:
     for name in ("MAX_CYCLES_KEPT", "MAX_BACKTESTS_KEPT"):
         monkeypatch.setattr(maintenance, name, 1)
-    cycles, backtests = PostgresCycleStore(pool), PostgresBacktestStore(pool)
+    cycles, backtests = PostgresCycleStore(pool), PostgresSimulationStore(pool)
     for number in range(3):
         cycles.put(record(number))
         backtests.add(job(number))

@@ -352,7 +352,7 @@ def application_services(platform: Platform) -> ApplicationServices:
         sessions=platform.sessions,
         rendezvous_ports=RendezvousPorts(platform.rendezvous_ports),
         cycles=platform.cycles,
-        backtests=platform.backtests,
+        simulations=platform.simulations,
         ids=platform.ids,
         clock=DatabaseClock(platform.event_log),
         saved_views=platform.saved_views,

@@ -33,20 +33,20 @@ from headgate.api.parameters import (
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.simulations import entries_of
 from headgate.application import backtest_runs
-from headgate.application.backtest_jobs import (
-    Backtest,
-    BacktestPage,
-    BacktestView,
-    PredictionList,
-    prediction_view,
-    view_of,
-)
 from headgate.application.backtest_runs import PredictionRequest, cancel, find
 from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import CommandResponse, CommandResult, StreamCommand
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries import cycles
 from headgate.application.queries.cycles import CycleDetail, CyclePage, CycleRerun, CycleSummary
+from headgate.application.simulation_records import (
+    BacktestPage,
+    BacktestView,
+    PredictionList,
+    SimulationRecord,
+    prediction_view,
+    view_of,
+)
 from headgate.application.time_travel import SampledPeriod
 from headgate.domain.recorded_event import kind_and_key
 from headgate.domain.rejection import Rejection
@@ -64,7 +64,7 @@ class BacktestRequest(NamedTuple):
     end: str | None
 
 
-async def ask(request: Caller, question: BacktestRequest) -> Backtest:
+async def ask(request: Caller, question: BacktestRequest) -> SimulationRecord:
     """A new job; raises what is wrong with it."""
     services = services_of(request)
     entries = await entries_of(request, question.body)
@@ -85,7 +85,7 @@ async def ask(request: Caller, question: BacktestRequest) -> Backtest:
 async def page(request: Caller, before: tuple[Instant, str] | None, limit: int) -> BacktestPage:
     """A page of jobs, newest first."""
     services = services_of(request)
-    found = await asyncio.to_thread(services.backtests.page, before=before, limit=limit)
+    found = await asyncio.to_thread(services.simulations.page, before=before, limit=limit)
     last = found[-1] if len(found) == limit else None
     return BacktestPage(
         position=services.reader.position,

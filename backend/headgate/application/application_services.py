@@ -12,7 +12,6 @@ import msgspec
 
 from headgate.application.access.identity import SavedViewStore, TokenCache, Tokens
 from headgate.application.access.request_limits import RequestLimits
-from headgate.application.backtest_jobs import BacktestStore
 from headgate.application.commands.append_unit import GroupCommit
 from headgate.application.cooperative import BoundedExecutor
 from headgate.application.event_hub import EventHub
@@ -28,6 +27,7 @@ from headgate.application.ports import EventLog, Ids, Partitions, ReadModels, Wo
 from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
 from headgate.application.scheduling_cycles import CycleStore
+from headgate.application.simulation_records import SimulationStore
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.recorded_event import RecordedEvent, workload_stream
 from headgate.domain.values.instants import Instant
@@ -164,7 +164,7 @@ class ApplicationServices:
     sessions: PodSessions
     rendezvous_ports: RendezvousPorts
     cycles: CycleStore
-    backtests: BacktestStore
+    simulations: SimulationStore
     ids: Ids
     clock: DatabaseClock | FixedClock
     token_cache: TokenCache

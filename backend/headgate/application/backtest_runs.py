@@ -7,15 +7,6 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.backtest_jobs import (
-    UNFINISHED,
-    Backtest,
-    BacktestStore,
-    ClaimedBacktest,
-    OverlayFact,
-    PredictionList,
-    prediction_view,
-)
 from headgate.application.commands.decide import decide_on_state
 from headgate.application.commands.execute import catch_up, execute
 from headgate.application.commands.requests import (
@@ -28,6 +19,15 @@ from headgate.application.failures import LimitExceeded
 from headgate.application.historical_ports import ResolvedPoint
 from headgate.application.historical_states import HistoricalStates
 from headgate.application.ports import EventLog, Unavailable
+from headgate.application.simulation_records import (
+    UNFINISHED,
+    ClaimedBacktest,
+    OverlayFact,
+    PredictionList,
+    SimulationRecord,
+    SimulationStore,
+    prediction_view,
+)
 from headgate.application.time_travel import PointInTime, services_at
 from headgate.domain.backtest.outcome import backtest_outcome
 from headgate.domain.backtest.recorded_window import RecordedWindow, ReplacedObjects, read_window
@@ -67,13 +67,15 @@ class BacktestRequest:
     actor: str
 
 
-async def request_backtest(services: ApplicationServices, asked: BacktestRequest) -> Backtest:
+async def request_backtest(
+    services: ApplicationServices, asked: BacktestRequest
+) -> SimulationRecord:
     """A new job, to be worked off by some worker.
 
     Raises the `Rejection` of a change that is refused, of a stretch that has no end or of too many
     jobs, and `LimitExceeded` for what is larger than the bounds.
     """
-    if await asyncio.to_thread(services.backtests.unfinished) >= MAX_UNFINISHED:
+    if await asyncio.to_thread(services.simulations.unfinished) >= MAX_UNFINISHED:
         raise IllegalNow("BacktestsUnfinished", maximum=MAX_UNFINISHED)
     begin, cluster_state = await _moment(services, asked.begin)
     if begin.position == 0:
@@ -82,7 +84,7 @@ async def request_backtest(services: ApplicationServices, asked: BacktestRequest
     end, _ = await _moment(services, asked.end or PointInTime(position=head))
     _refuse_bounds(begin, end, cluster_state)
     overlay = _overlay(cluster_state, asked.changes, begin.at)
-    job = Backtest(
+    job = SimulationRecord(
         id=services.ids.new(),
         created_at=services.clock.now(),
         created_by=asked.actor,
@@ -94,8 +96,8 @@ async def request_backtest(services: ApplicationServices, asked: BacktestRequest
         overlay=tuple(_written(stream, event) for stream, event in overlay),
         steps=end.position - begin.position,
     )
-    await asyncio.to_thread(services.backtests.forget, keep=MAX_KEPT)
-    await asyncio.to_thread(services.backtests.add, job)
+    await asyncio.to_thread(services.simulations.forget, keep=MAX_KEPT)
+    await asyncio.to_thread(services.simulations.add, job)
     return job
 
 
@@ -166,20 +168,20 @@ def predictions(services: ApplicationServices) -> PredictionList:
     )
 
 
-async def find(services: ApplicationServices, job_id: str) -> Backtest:
+async def find(services: ApplicationServices, job_id: str) -> SimulationRecord:
     """The job of that id; raises `NotFound`."""
-    found = await asyncio.to_thread(services.backtests.find, job_id)
+    found = await asyncio.to_thread(services.simulations.find, job_id)
     if found is None:
         raise NotFound("ObjectNotFound", kind="Backtest", name=job_id)
     return found
 
 
-async def cancel(services: ApplicationServices, job_id: str) -> Backtest:
+async def cancel(services: ApplicationServices, job_id: str) -> SimulationRecord:
     """Cancels a job; one that has ended is unchanged."""
     while (job := await find(services, job_id)).state in UNFINISHED:
         now = services.clock.now()
         ended = msgspec.structs.replace(job, state="Cancelled", finished_at=now)
-        await asyncio.to_thread(services.backtests.save, ended, None)
+        await asyncio.to_thread(services.simulations.save, ended, None)
     return job
 
 
@@ -248,7 +250,7 @@ class BacktestRunner:
     `elapsed` counts seconds; `report` is told of every job that failed.
     """
 
-    store: BacktestStore
+    store: SimulationStore
     event_log: EventLog
     states: HistoricalStates
     owner: str
@@ -289,7 +291,9 @@ def run_backtest_slice(runner: BacktestRunner) -> bool:
     return True
 
 
-def _go_on(runner: BacktestRunner, claimed: ClaimedBacktest) -> tuple[Backtest, bytes | None]:
+def _go_on(
+    runner: BacktestRunner, claimed: ClaimedBacktest
+) -> tuple[SimulationRecord, bytes | None]:
     job = claimed.job
     overlay = [
         (one.stream, decode(one.name, one.schema_version, one.fields)) for one in job.overlay
@@ -315,7 +319,7 @@ def _go_on(runner: BacktestRunner, claimed: ClaimedBacktest) -> tuple[Backtest, 
     return done, None
 
 
-def _window(runner: BacktestRunner, job: Backtest) -> RecordedWindow:
+def _window(runner: BacktestRunner, job: SimulationRecord) -> RecordedWindow:
     known = runner._known  # noqa: SLF001 - see above
     if known is not None and known[0] == job.id:
         return known[1]
@@ -327,11 +331,11 @@ def _window(runner: BacktestRunner, job: Backtest) -> RecordedWindow:
     return window
 
 
-def _state(runner: BacktestRunner, job: Backtest) -> ClusterState:
+def _state(runner: BacktestRunner, job: SimulationRecord) -> ClusterState:
     return runner.states.at(job.from_position).fork()
 
 
-def _failed(runner: BacktestRunner, job: Backtest, detail: str) -> Backtest:
+def _failed(runner: BacktestRunner, job: SimulationRecord, detail: str) -> SimulationRecord:
     return msgspec.structs.replace(
         job,
         state="Failed",

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.application.access.identity import ServiceAccount, Token
-from headgate.application.backtest_jobs import UNFINISHED, Backtest, ClaimedBacktest
 from headgate.application.scheduling_cycles import (
     CycleBin,
     CycleQuery,
@@ -16,6 +15,7 @@ from headgate.application.scheduling_cycles import (
     CycleSums,
     CycleTiming,
 )
+from headgate.application.simulation_records import UNFINISHED, ClaimedBacktest, SimulationRecord
 from headgate.application.snapshot_store import CachedFold, NewFold
 from headgate.domain.values.instants import Instant
 
@@ -110,25 +110,25 @@ def _matches(query: CycleQuery, record: CycleRecord) -> bool:
     )
 
 
-class MemoryBacktestStore:
+class MemorySimulationStore:
     """Fills the port `BacktestBook`."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Backtest] = {}
+        self._kept: dict[str, SimulationRecord] = {}
         self._progress: dict[str, bytes | None] = {}
         self._claimed: dict[str, str] = {}
         self._lock = Lock()
 
-    def add(self, job: Backtest) -> None:
+    def add(self, job: SimulationRecord) -> None:
         """Keep a new job."""
         self._kept[job.id] = job
         self._progress[job.id] = None
 
-    def find(self, job_id: str) -> Backtest | None:
+    def find(self, job_id: str) -> SimulationRecord | None:
         """The job of that id, if it is kept."""
         return self._kept.get(job_id)
 
-    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[Backtest]:
+    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[SimulationRecord]:
         """Jobs without their outcome, newest first, keyset paged."""
         found = self._newest_first()
         after = [job for job in found if before is None or (job.created_at, job.id) < before]
@@ -148,7 +148,7 @@ class MemoryBacktestStore:
                     return ClaimedBacktest(job=job, progress=self._progress[job.id])
         return None
 
-    def save(self, job: Backtest, progress: bytes | None) -> bool:
+    def save(self, job: SimulationRecord, progress: bytes | None) -> bool:
         """Keep it as it is now, one revision on; False if it has changed since it was read."""
         with self._lock:
             known = self._kept.get(job.id)
@@ -166,7 +166,7 @@ class MemoryBacktestStore:
             del self._kept[job.id], self._progress[job.id]
         return len(old)
 
-    def _newest_first(self) -> list[Backtest]:
+    def _newest_first(self) -> list[SimulationRecord]:
         return sorted(self._kept.values(), key=lambda one: (one.created_at, one.id), reverse=True)
 
 

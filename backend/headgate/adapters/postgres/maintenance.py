@@ -22,7 +22,7 @@ from headgate.adapters.postgres.connections import (
 from headgate.adapters.postgres.event_log import recorded_of
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresCycleStore
-from headgate.adapters.postgres.stores import PostgresBacktestStore
+from headgate.adapters.postgres.stores import PostgresSimulationStore
 from headgate.adapters.postgres.workload_conditions import TALLIED_COLUMNS
 from headgate.application.commands.append_unit import READ_COLUMNS, read_columns, workload_due
 from headgate.application.failures import MigrationRefused, OutageCause
@@ -67,7 +67,7 @@ class PostgresMaintenance:
 
     def forget_backtests(self, *, keep: int) -> int:
         """Delete all ended backtests but the newest so many; how many went."""
-        return PostgresBacktestStore(self._pool).forget(keep=keep)
+        return PostgresSimulationStore(self._pool).forget(keep=keep)
 
     def forget_empty_tallies(self) -> int:
         """Deletes the rows of tallies that count no workload; returns how many."""

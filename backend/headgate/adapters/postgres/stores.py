@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.application.access.identity import ServiceAccount, Token
 from headgate.application.access.rights import Grant
-from headgate.application.backtest_jobs import Backtest, ClaimedBacktest
+from headgate.application.simulation_records import ClaimedBacktest, SimulationRecord
 from headgate.application.snapshot_store import CachedFold, NewFold, Parts
 from headgate.domain.values.instants import Instant
 
@@ -52,34 +52,34 @@ _PAGE = """
 """
 
 
-_BACKTEST_DECODER = msgspec.msgpack.Decoder(Backtest)
+_RECORD_DECODER = msgspec.msgpack.Decoder(SimulationRecord)
 
 
 _LAST = (2**62, "")
 
 
-class PostgresBacktestStore:
-    """Fills the port `BacktestStore`; outcomes have their own column, as lists leave them out."""
+class PostgresSimulationStore:
+    """Fills the port `SimulationStore`; outcomes have their own column, as lists leave them out."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def add(self, job: Backtest) -> None:
+    def add(self, job: SimulationRecord) -> None:
         """Keep a new job."""
         self._do(_ADD, (job.id, job.created_at, job.revision, msgspec.msgpack.encode(job)))
 
-    def find(self, job_id: str) -> Backtest | None:
+    def find(self, job_id: str) -> SimulationRecord | None:
         """The job of that id, if it is kept."""
         with connection_of(self._pool) as connection:
             query = "SELECT coalesce(outcome, body) FROM backtest WHERE id = %s"
             row = connection.execute(query, (job_id,)).fetchone()
-        return _BACKTEST_DECODER.decode(row[0]) if row else None
+        return _RECORD_DECODER.decode(row[0]) if row else None
 
-    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[Backtest]:
+    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[SimulationRecord]:
         """Jobs without their outcome, newest first, keyset paged."""
         with connection_of(self._pool) as connection:
             rows = connection.execute(_PAGE, (*(before or _LAST), limit)).fetchall()
-        return [_BACKTEST_DECODER.decode(row[0]) for row in rows]
+        return [_RECORD_DECODER.decode(row[0]) for row in rows]
 
     def unfinished(self) -> int:
         """How many are waiting or running."""
@@ -92,11 +92,9 @@ class PostgresBacktestStore:
         """Claims the oldest unclaimed unfinished job, for a time or until it is saved."""
         with connection_of(self._pool) as connection:
             row = connection.execute(_CLAIM, (owner, lease_seconds)).fetchone()
-        return (
-            ClaimedBacktest(job=_BACKTEST_DECODER.decode(row[0]), progress=row[1]) if row else None
-        )
+        return ClaimedBacktest(job=_RECORD_DECODER.decode(row[0]), progress=row[1]) if row else None
 
-    def save(self, job: Backtest, progress: bytes | None) -> bool:
+    def save(self, job: SimulationRecord, progress: bytes | None) -> bool:
         """Keep it as it is now, one revision on; False if it has changed since it was read."""
         saved = replace(job, revision=job.revision + 1)
         whole = msgspec.msgpack.encode(saved) if saved.outcome is not None else None

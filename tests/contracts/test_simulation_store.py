@@ -2,15 +2,15 @@
 
 import msgspec
 
-from headgate.application.backtest_jobs import Backtest
+from headgate.application.simulation_records import SimulationRecord
 from headgate.domain.backtest.outcome import BacktestOutcome, BacktestTotals
 from tests.contracts.adapters import Adapters
 
 LEASE = 60
 
 
-def job(number: int) -> Backtest:
-    return Backtest(
+def job(number: int) -> SimulationRecord:
+    return SimulationRecord(
         id=f"job-{number}",
         created_at=1_000 + number,
         created_by="user:ada",
@@ -21,7 +21,7 @@ def job(number: int) -> Backtest:
     )
 
 
-def ended(found: Backtest) -> Backtest:
+def ended(found: SimulationRecord) -> SimulationRecord:
     outcome = BacktestOutcome(
         begin_at=1,
         end_at=2,
@@ -35,66 +35,66 @@ def ended(found: Backtest) -> Backtest:
 
 
 def test_a_job_is_found_as_it_was_kept(adapters: Adapters) -> None:
-    adapters.backtests.add(job(1))
+    adapters.simulations.add(job(1))
 
-    assert adapters.backtests.find("job-1") == job(1)
-    assert adapters.backtests.find("job-2") is None
-    assert adapters.backtests.unfinished() == 1
+    assert adapters.simulations.find("job-1") == job(1)
+    assert adapters.simulations.find("job-2") is None
+    assert adapters.simulations.unfinished() == 1
 
 
 def test_the_oldest_is_claimed_by_one_alone_until_it_is_saved(adapters: Adapters) -> None:
     for number in (2, 1):
-        adapters.backtests.add(job(number))
+        adapters.simulations.add(job(number))
 
-    first = adapters.backtests.claim("a", lease_seconds=LEASE)
-    second = adapters.backtests.claim("b", lease_seconds=LEASE)
+    first = adapters.simulations.claim("a", lease_seconds=LEASE)
+    second = adapters.simulations.claim("b", lease_seconds=LEASE)
 
     assert first is not None
     assert second is not None
     assert (first.job.id, first.progress) == ("job-1", None)
     assert second.job.id == "job-2"
-    assert adapters.backtests.claim("c", lease_seconds=LEASE) is None
-    assert adapters.backtests.save(first.job, b"half")
-    again = adapters.backtests.claim("c", lease_seconds=LEASE)
+    assert adapters.simulations.claim("c", lease_seconds=LEASE) is None
+    assert adapters.simulations.save(first.job, b"half")
+    again = adapters.simulations.claim("c", lease_seconds=LEASE)
     assert again is not None
     assert (again.job.id, again.job.revision, again.progress) == ("job-1", 1, b"half")
 
 
 def test_saving_needs_the_latest_revision(adapters: Adapters) -> None:
-    adapters.backtests.add(job(1))
-    claimed = adapters.backtests.claim("a", lease_seconds=LEASE)
+    adapters.simulations.add(job(1))
+    claimed = adapters.simulations.claim("a", lease_seconds=LEASE)
     cancelled = msgspec.structs.replace(job(1), state="Cancelled", finished_at=4)
 
     assert claimed is not None
-    assert adapters.backtests.save(cancelled, None)
-    assert not adapters.backtests.save(claimed.job, b"half")
-    assert adapters.backtests.claim("a", lease_seconds=LEASE) is None
-    found = adapters.backtests.find("job-1")
+    assert adapters.simulations.save(cancelled, None)
+    assert not adapters.simulations.save(claimed.job, b"half")
+    assert adapters.simulations.claim("a", lease_seconds=LEASE) is None
+    found = adapters.simulations.find("job-1")
     assert found is not None
     assert (found.state, found.revision) == ("Cancelled", 1)
 
 
 def test_an_outcome_is_kept_and_left_out_of_lists(adapters: Adapters) -> None:
     for number in range(3):
-        adapters.backtests.add(job(number))
-    assert adapters.backtests.save(ended(job(1)), None)
+        adapters.simulations.add(job(number))
+    assert adapters.simulations.save(ended(job(1)), None)
 
-    found = adapters.backtests.find("job-1")
+    found = adapters.simulations.find("job-1")
     assert found is not None
     assert found.outcome == ended(job(1)).outcome
-    listed = adapters.backtests.page(before=None, limit=2)
+    listed = adapters.simulations.page(before=None, limit=2)
     assert [(one.id, one.outcome) for one in listed] == [("job-2", None), ("job-1", None)]
-    assert [one.id for one in adapters.backtests.page(before=(1_001, "job-1"), limit=9)] == [
+    assert [one.id for one in adapters.simulations.page(before=(1_001, "job-1"), limit=9)] == [
         "job-0"
     ]
 
 
 def test_old_ended_jobs_are_forgotten(adapters: Adapters) -> None:
     for number in range(4):
-        adapters.backtests.add(job(number))
+        adapters.simulations.add(job(number))
     for number in range(3):
-        assert adapters.backtests.save(ended(job(number)), None)
+        assert adapters.simulations.save(ended(job(number)), None)
 
-    assert adapters.backtests.forget(keep=1) == 2
-    listed = adapters.backtests.page(before=None, limit=9)
+    assert adapters.simulations.forget(keep=1) == 2
+    listed = adapters.simulations.page(before=None, limit=9)
     assert [one.id for one in listed] == ["job-3", "job-2"]

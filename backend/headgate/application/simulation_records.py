@@ -42,7 +42,7 @@ class OverlayFact(msgspec.Struct, frozen=True, kw_only=True):
     fields: bytes
 
 
-class Backtest(msgspec.Struct, frozen=True, kw_only=True):
+class SimulationRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One job. `revision` counts its changes; saving it needs the latest.
 
     The time range lies after `from_position` up to `to_position`. `documents` are the manifests as
@@ -71,20 +71,20 @@ class Backtest(msgspec.Struct, frozen=True, kw_only=True):
 class ClaimedBacktest(msgspec.Struct, frozen=True, kw_only=True):
     """A job that is one worker's to go on with for a while, and how far it had come."""
 
-    job: Backtest
+    job: SimulationRecord
     progress: bytes | None = None
 
 
-class BacktestStore(Protocol):
+class SimulationStore(Protocol):
     """Jobs and their progress."""
 
-    def add(self, job: Backtest) -> None:
+    def add(self, job: SimulationRecord) -> None:
         """Keep a new job."""
 
-    def find(self, job_id: str) -> Backtest | None:
+    def find(self, job_id: str) -> SimulationRecord | None:
         """The job of that id, if it is kept."""
 
-    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[Backtest]:
+    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[SimulationRecord]:
         """Jobs without their outcome, newest first, keyset paged."""
 
     def unfinished(self) -> int:
@@ -93,7 +93,7 @@ class BacktestStore(Protocol):
     def claim(self, owner: str, *, lease_seconds: int) -> ClaimedBacktest | None:
         """Claims the oldest unclaimed unfinished job, for a time or until it is saved."""
 
-    def save(self, job: Backtest, progress: bytes | None) -> bool:
+    def save(self, job: SimulationRecord, progress: bytes | None) -> bool:
         """Keep it as it is now, one revision on; False if it has changed since it was read.
 
         No one works on it from then on until it is claimed again.
@@ -258,7 +258,7 @@ class BacktestPage(Schema, kw_only=True, frozen=True):
     next: str | None = None
 
 
-def view_of(job: Backtest, *, whole: bool) -> BacktestView:
+def view_of(job: SimulationRecord, *, whole: bool) -> BacktestView:
     """The job; `whole` with its documents and its result."""
     return view_from(
         BacktestView,
@@ -296,13 +296,13 @@ def _predicted(wait: PredictedWait, observed: ObservedWaits | None) -> Predicted
     )
 
 
-def _percent(job: Backtest) -> int:
+def _percent(job: SimulationRecord) -> int:
     if job.state == "Done":
         return 100
     return 0 if job.state == "Waiting" else min(99, job.steps_done * 100 // max(1, job.steps))
 
 
-def _result(job: Backtest) -> BacktestResult | None:
+def _result(job: SimulationRecord) -> BacktestResult | None:
     outcome = job.outcome
     if outcome is None:
         return None
