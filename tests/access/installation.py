@@ -71,6 +71,7 @@ def install(admin: Api, schedule: Callable[[], int]) -> Installation:
         "cycle": admin.get("/v1/cycles").json()["items"][0]["id"],
         "batch": batch,
         "backtest": "none",
+        "simulation": "none",
         "eviction": "none",
         "check": "none",
         "digest": "0" * 64,

@@ -59,10 +59,15 @@ def test_as_it_was_nothing_differs(admin: Api, stretch: int, work: Callable[[], 
 def test_more_quota_starts_a_pending_workload(
     admin: Api, stretch: int, work: Callable[[], None]
 ) -> None:
-    asked = admin.post(f"{BEGIN}{stretch}", cluster_queue("gpu", cpu="6"))
+    path = f"{BEGIN}{stretch}&title=two%20more"
+    asked = admin.post(path, cluster_queue("gpu", cpu="6"))
     work()
 
     found = admin.get(asked.headers["Location"]).json()
+    listed = admin.get("/v1/simulations?kind=Backtest&limit=1").json()["items"]
+    assert [(one["id"], one["title"], one["result"]) for one in listed] == [
+        (found["id"], "two more", "1 workload earlier, 0 later, 0 did not start")
+    ]
     assert found["changes"] == ["clusterqueue/gpu"]
     (differing,) = found["result"]["workloads"]
     assert (differing["workload"], differing["what"]) == (
@@ -159,6 +164,9 @@ def test_a_prediction_is_recorded_and_checked_when_it_is_due(
     wait_until(lambda: shown()["checkedAt"] is not None, "the prediction is checked")
     (checked,) = shown()["waits"]
     assert checked["verdict"] == "NoStarts"
+    listed = admin.get("/v1/simulations?kind=Backtest").json()["items"]
+    (applied,) = [one for one in listed if one.get("check")]
+    assert (applied["id"], applied["check"]["verdict"]) == (recorded["backtest"], "NoStarts")
     (event,) = admin.get(f"/v1/events?stream=prediction/{recorded['id']}&limit=1").json()["items"]
     assert (event["type"], event["actor"]) == ("prediction.checked", "scheduler")
 

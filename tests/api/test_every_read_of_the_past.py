@@ -95,6 +95,7 @@ def told(admin: Api, schedule: Callable[[], int]) -> Told:
             "cycle": admin.get("/v1/cycles").json()["items"][0]["id"],
             "batch": held.json()["batch"],
             "backtest": "none",
+            "simulation": "none",
             "digest": "0" * 64,
         },
     )
@@ -157,6 +158,8 @@ def test_only_what_the_log_does_not_tell_is_of_now() -> None:
         "/v1/namespaces/{namespace}/workloads/{name}/sessions/{session}/frames",
         "/v1/serviceaccounts",
         "/v1/serviceaccounts/{name}",
+        "/v1/simulations",
+        "/v1/simulations/{simulation}",
         "/v1/stream",
         "/v1/system",
         "/v1/tokens",

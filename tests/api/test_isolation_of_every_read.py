@@ -66,6 +66,7 @@ def life(admin: Api, schedule: Callable[[], int]) -> Life:
         "cycle": admin.get("/v1/cycles").json()["items"][0]["id"],
         "batch": batch,
         "backtest": "none",
+        "simulation": "none",
         "session": "none",
         "digest": "0" * 64,
     }

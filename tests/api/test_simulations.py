@@ -180,3 +180,117 @@ def test_a_derived_reason_holds_since_the_event_that_caused_it(admin: Api) -> No
     fact = admin.get(f"{path}/timeline").json()["entries"][0]
     assert held["since"] == {"position": fact["position"], "time": fact["at"]}
     admin.delete(path)
+
+
+def _records(api: Api, query: str = "") -> list[dict[str, Any]]:
+    answer = api.get(f"/v1/simulations{query}")
+    assert answer.status_code == 200, answer.text
+    items: list[dict[str, Any]] = answer.json()["items"]
+    return items
+
+
+def test_a_simulation_is_recorded_only_where_its_request_says_so(admin: Api) -> None:
+    before = _records(admin)
+    assert "record" not in _tried(admin, workload("asked"))
+    assert _records(admin) == before
+
+    found = _tried(admin, workload("asked"), query="?record=true&title=one%20more")
+
+    (record, *others) = _records(admin)
+    assert others == before
+    assert (record["id"], record["kind"], record["title"]) == (
+        found["record"],
+        "Workload",
+        "one more",
+    )
+    assert (record["state"], record["percent"]) == ("Done", 100)
+    assert record["changes"] == ["workload/team-a/asked"]
+    assert (record["code"], record["result"]) == ("SimulatedPending", "Would stay pending")
+    assert record["position"] == found["asOf"]["position"]
+    assert "documents" not in record
+
+
+def test_a_record_gives_the_same_result_again_on_the_state_that_it_began_with(admin: Api) -> None:
+    first = _tried(admin, workload("asked", priority=100), query="?record=true&cordon=")
+    admin.post(HERE, workload("later"))
+    path = f"/v1/simulations/{first['record']}"
+    kept = admin.get(path).json()
+
+    again = admin.send(
+        f"/v1/simulations?at={kept['position']}", kept["documents"].encode(), "application/json"
+    ).json()
+
+    assert again["workloads"] == first["workloads"]
+    assert again["rounds"] == first["rounds"]
+    admin.delete(f"{HERE}/later")
+
+
+def test_records_say_in_one_line_what_would_happen(admin: Api) -> None:
+    tried = {
+        "preempts": ([workload("asked", priority=100)], ""),
+        "several": ([workload("asked"), workload("other")], ""),
+        "starts": ([cluster_queue("gpu", cpu="8", preemption=OWN)], ""),
+        "nothing": ([flavor("unused")], ""),
+        "deleted": ([], "&delete=workload/team-a/waiting"),
+    }
+    for title, (objects, more) in tried.items():
+        body = _listed(*objects) if objects else b""
+        path = f"/v1/simulations?record=true&title={title}{more}"
+        answer = admin.post(path, body) if objects else admin.send(path, b"", "application/yaml")
+        assert answer.status_code == 200, answer.text
+
+    told = {each.get("title"): (each["kind"], each.get("result")) for each in _records(admin)}
+
+    assert told["preempts"] == ("Workload", "Would be admitted after preempting 1 workload")
+    assert told["several"] == ("Workload", "0 of 2 workloads would be admitted")
+    assert told["starts"] == ("Change", "1 workload would start, 0 would be evicted")
+    assert told["nothing"] == ("Change", "No workload affected")
+    assert told["deleted"] == ("Workload", "Would be deleted")
+    kept = admin.get("/v1/simulations?limit=1&kind=Workload").json()
+    whole = admin.get(f"/v1/simulations/{kept['items'][0]['id']}").json()
+    assert whole["delete"] == "workload/team-a/waiting"
+    rest = admin.get(f"/v1/simulations?limit=1&kind=Workload&before={kept['next']}").json()
+    assert rest["items"][0]["title"] == "several"
+
+
+def test_users_read_their_own_simulations_and_admins_those_of_all(callers: dict[str, Api]) -> None:
+    admin, submitter, viewer = (callers[name] for name in ("admin", "submitter", "viewer"))
+    mine = _tried(submitter, workload("own"), query="?record=true&title=mine")["record"]
+    theirs = _tried(admin, workload("foreign"), query="?record=true&title=theirs")["record"]
+
+    assert [each["id"] for each in _records(submitter)] == [mine]
+    assert _records(submitter, "?author=me") == _records(submitter)
+    assert {mine, theirs} <= {each["id"] for each in _records(admin)}
+    assert mine not in {each["id"] for each in _records(admin, "?author=me")}
+    assert [each["id"] for each in _records(admin, "?author=user:submitter")] == [mine]
+    assert _records(viewer) == []
+    assert submitter.get(f"/v1/simulations/{mine}").json()["title"] == "mine"
+    assert submitter.get(f"/v1/simulations/{theirs}").status_code == 404
+    assert submitter.get("/v1/simulations?author=user:admin").status_code == 403
+    assert submitter.get("/v1/simulations?kind=Backtest").json()["items"] == []
+    assert admin.get("/v1/simulations?kind=Guess").status_code == 422
+
+
+def test_manifests_that_are_too_long_to_be_kept_are_simulated_without_a_record(admin: Api) -> None:
+    long = workload("long")
+    long["metadata"]["annotations"] = {"note": "x" * 200_000}
+    many = _listed(*(long for _ in range(6)))
+
+    refused = admin.post("/v1/simulations?record=true", many)
+
+    assert refused.status_code == 413, refused.text
+    assert "not recorded" in refused.json()["detail"]
+
+
+def test_a_record_is_gone_once_content_is_erased(admin: Api, schedule: Callable[[], int]) -> None:
+    secret = flavor("secretive", nodeLabels={"pool": "secretive"})
+    admin.post("/v1/resourceflavors", secret)
+    _tried(admin, secret, query="?record=true&title=again")
+    admin.delete("/v1/resourceflavors/secretive")
+    schedule()
+
+    order = {"stream": "resourceflavor/secretive", "reason": "asked to"}
+    erased = admin.post("/v1/erasures", order)
+
+    assert erased.status_code < 300, erased.text
+    assert [each for each in _records(admin) if each["kind"] != "Backtest"] == []

@@ -11,6 +11,7 @@ FIXED = {
     "topology": ("/topology", "Topology"),
     "preemptions": ("/preemptions", "Preemptions"),
     "submit": ("/submit?template=gang", "Submit"),
+    "simulations": ("/simulations", "Simulations"),
     "simulator": ("/what-if", "Simulator"),
     "backtests": ("/backtests", "Backtests"),
     "policy-lab": ("/simulations/lab", "Policy lab"),
@@ -51,6 +52,8 @@ def every_page(client: HeadgateClient) -> dict[str, tuple[str, str]]:
         found["cycle"] = (f"/cycles/{one['id']}", "")
     for one in _first(client, "/v1/backtests"):
         found["backtest"] = (f"/backtests/{one['id']}", "")
+    for one in _first(client, "/v1/simulations", {"kind": "Workload,Change"}):
+        found["simulation"] = (f"/simulations/{one['id']}", "")
     for executor in _first(client, "/v1/executors"):
         name = executor["metadata"]["name"]
         found["executor"] = (f"/executors/{name}", name)

@@ -18,6 +18,7 @@ HOLDER, GANG, SMALLER, LATER = "holder", "gang", "gang-again", "later"
 PAGES = {
     "/cycles": "Scheduling cycles",
     "/what-if": "Simulator",
+    "/simulations": "Simulations",
     "/history": "Change history",
     "/queues?at=3": "Queues",
 }
@@ -60,6 +61,50 @@ def test_a_submitter_learns_why_tries_a_smaller_one_and_sees_it_start(
     expect(page.get_by_text("1 applied")).to_be_visible()
     screen.open(f"/workloads/{NAMESPACE}/{SMALLER}", f"{NAMESPACE}/{SMALLER}")
     expect(page.get_by_text("Starting").first).to_be_visible()
+
+
+def test_a_simulation_that_was_run_is_found_in_the_list_and_opened_as_it_was(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    page = screen.page
+    screen.open(f"/what-if?workload={NAMESPACE}/{GANG}", "Simulator")
+    page.get_by_label("Title (optional)").fill("the gang once more")
+    page.get_by_role("button", name="Run simulation").click()
+    expect(page.get_by_text("Would stay pending")).to_be_visible()
+
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Simulations").click()
+    expect(page.get_by_role("heading", level=1, name="Simulations", exact=True)).to_be_visible()
+    row = page.get_by_role("row").filter(has_text="the gang once more")
+    expect(row).to_contain_text("Workload")
+    expect(row).to_contain_text("Would be unschedulable")
+    page.get_by_label("Kind").select_option("Change")
+    expect(page.get_by_text("No simulation matches the filters")).to_be_visible()
+    page.get_by_role("button", name="Clear filters").click()
+    row.get_by_role("link").click()
+
+    expect(page.get_by_role("heading", level=1, name="the gang once more")).to_be_visible()
+    expect(page.get_by_text("Simulated on the state of")).to_be_visible()
+    expect(page.get_by_text("Would stay pending").first).to_be_visible()
+    expect(page.get_by_role("button", name="Apply")).to_have_attribute("aria-disabled", "true")
+    page.get_by_role("button", name="Run simulation").click()
+    expect(page.get_by_text("Simulated on the current state")).to_be_visible()
+    listed = client.read("/v1/simulations", {"kind": "Workload"})["items"]
+    assert [one["title"] for one in listed[:2]] == ["the gang once more"] * 2
+
+
+def test_a_list_of_simulations_that_cannot_be_read_says_so_and_is_read_again(
+    screen: Screen,
+) -> None:
+    page = screen.page
+    address = re.compile("/v1/simulations")
+    page.route(address, lambda route: route.fulfill(status=500, body="{}"))
+    screen.open("/simulations", "Simulations")
+    retry = page.get_by_role("button", name="Try again")
+    expect(retry).to_be_visible()
+    page.unroute(address)
+    retry.click()
+    expect(page.get_by_role("group", name="Simulations, newest first")).to_be_visible()
+    screen.complaints[:] = [one for one in screen.complaints if "500" not in one]
 
 
 def test_a_form_writes_the_documents_and_only_what_was_tried_is_applied(screen: Screen) -> None:

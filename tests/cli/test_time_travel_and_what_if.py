@@ -110,6 +110,22 @@ def test_a_change_is_simulated(headgate: Invoker) -> None:
     headgate("simulate", code=2)
 
 
+def test_simulations_are_listed_with_their_result(headgate: Invoker, tmp_path: Path) -> None:
+    urgent = tmp_path / "listed.yaml"
+    urgent.write_text(HOLDER.replace("holder", "listed"))
+    headgate("simulate", "-f", str(urgent), "--title", "one more")
+    before = headgate.json("simulations")["items"]
+    headgate("simulate", "-f", str(urgent), "--no-record")
+    assert headgate.json("simulations", "--mine")["items"] == before
+
+    listed = headgate("simulations", "--kind", "Workload").stdout
+    assert "one more" in listed
+    assert "Would stay pending" in listed
+    shown = headgate("simulations", before[0]["id"]).stdout
+    assert "name: listed" in shown
+    headgate("simulations", "none", code=3)
+
+
 def test_a_cycle_is_listed_opened_and_run_again(headgate: Invoker) -> None:
     # It is kept a moment after its decisions are in the log.
     wait_until(lambda: bool(headgate.json("cycles")["items"]), "the cycle is kept")

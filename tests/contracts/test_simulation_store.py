@@ -1,9 +1,15 @@
-"""What every store promises of backtests."""
+"""What every store promises of simulations: backtests with their progress, and what-ifs."""
 
 import msgspec
 
-from headgate.application.simulation_records import SimulationRecord
+from headgate.application.simulation_records import (
+    SIMULATION_KINDS,
+    OtherChanges,
+    SimulationKind,
+    SimulationRecord,
+)
 from headgate.domain.backtest.outcome import BacktestOutcome, BacktestTotals
+from headgate.domain.values.message import message
 from tests.contracts.adapters import Adapters
 
 LEASE = 60
@@ -98,3 +104,54 @@ def test_old_ended_jobs_are_forgotten(adapters: Adapters) -> None:
     assert adapters.simulations.forget(keep=1) == 2
     listed = adapters.simulations.page(before=None, limit=9)
     assert [one.id for one in listed] == ["job-3", "job-2"]
+
+
+def what_if(number: int, author: str = "user:ada") -> SimulationRecord:
+    return msgspec.structs.replace(
+        job(number),
+        id=f"what-if-{number}",
+        kind="Workload",
+        title="a smaller gang",
+        created_by=author,
+        state="Done",
+        changes=("workload/team-a/train",),
+        others=OtherChanges(cordon="host-1"),
+        finished_at=1_000 + number,
+        result=message("SimulatedPending", start=2_000_000),
+    )
+
+
+def test_a_what_if_is_over_at_once_and_stands_in_one_list_with_backtests(
+    adapters: Adapters,
+) -> None:
+    adapters.simulations.add(job(1))
+    adapters.simulations.add(what_if(2))
+    adapters.simulations.add(what_if(3, author="user:bob"))
+
+    def ids(*kinds: SimulationKind, author: str = "") -> list[str]:
+        page = adapters.simulations.page(before=None, limit=9, kinds=kinds, author=author)
+        return [one.id for one in page]
+
+    assert adapters.simulations.find("what-if-2") == what_if(2)
+    assert adapters.simulations.unfinished() == 1
+    assert ids(*SIMULATION_KINDS) == ["what-if-3", "what-if-2", "job-1"]
+    assert ids("Workload", "Change") == ["what-if-3", "what-if-2"]
+    assert ids(*SIMULATION_KINDS, author="user:ada") == ["what-if-2", "job-1"]
+    claimed = adapters.simulations.claim("a", lease_seconds=LEASE)
+    assert claimed is not None
+    assert claimed.job.id == "job-1"
+    assert adapters.simulations.claim("a", lease_seconds=LEASE) is None
+
+
+def test_what_ifs_of_one_author_push_out_no_others_and_no_backtest(adapters: Adapters) -> None:
+    adapters.simulations.add(job(0))
+    assert adapters.simulations.save(ended(job(0)), None)
+    adapters.simulations.add(what_if(1, author="user:bob"))
+    for number in (2, 3, 4):
+        adapters.simulations.add(what_if(number))
+
+    assert adapters.simulations.forget(keep=2) == 1
+    left = adapters.simulations.page(before=None, limit=9)
+    assert [one.id for one in left] == ["what-if-4", "what-if-3", "what-if-1", "job-0"]
+    assert adapters.simulations.forget_what_ifs() == 3
+    assert [one.id for one in adapters.simulations.page(before=None, limit=9)] == ["job-0"]

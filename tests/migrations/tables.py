@@ -363,6 +363,8 @@ BACKTEST = Table(
     _column("body", LargeBinary),
     Column("outcome", LargeBinary),
     Column("progress", LargeBinary),
+    Column("kind", BYTEWISE, nullable=False, server_default="'Backtest'"),
+    Column("author", BYTEWISE, nullable=False, server_default="''"),
 )
 Index("backtest_created_at", BACKTEST.c.created_at, BACKTEST.c.id)
 

@@ -12,8 +12,8 @@ from headgate.application import maintenance
 from headgate.application.maintenance import MaintenanceSchedule
 from headgate.application.scheduling_cycles import CycleQuery
 from headgate_workers.schedule import MAINTENANCE_TASKS
-from tests.contracts.test_backtest_store import ended, job
 from tests.contracts.test_cycle_store import record
+from tests.contracts.test_simulation_store import ended, job
 
 TALLIES = """
     INSERT INTO workload_tally
@@ -41,7 +41,7 @@ def pool(fresh_database_url: str) -> Iterator[Pool]:
 def test_every_store_that_grows_beside_the_log_is_kept_small(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("MAX_CYCLES_KEPT", "MAX_BACKTESTS_KEPT"):
+    for name in ("MAX_CYCLES_KEPT", "MAX_SIMULATIONS_KEPT"):
         monkeypatch.setattr(maintenance, name, 1)
     cycles, backtests = PostgresCycleStore(pool), PostgresSimulationStore(pool)
     for number in range(3):

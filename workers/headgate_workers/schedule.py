@@ -4,9 +4,9 @@ from headgate.application.maintenance import (
     MaintenanceTask,
     create_log_partitions,
     forget_empty_tallies,
-    forget_old_backtests,
     forget_old_cycles,
     forget_old_keys,
+    forget_old_simulations,
     train_dictionary,
 )
 
@@ -18,7 +18,7 @@ MAINTENANCE_TASKS = (
     ),
     MaintenanceTask(name="forget old idempotency keys", every_seconds=900.0, run=forget_old_keys),
     MaintenanceTask(name="forget old cycles", every_seconds=900.0, run=forget_old_cycles),
-    MaintenanceTask(name="forget old backtests", every_seconds=900.0, run=forget_old_backtests),
+    MaintenanceTask(name="forget old simulations", every_seconds=900.0, run=forget_old_simulations),
     MaintenanceTask(name="forget empty tallies", every_seconds=3600.0, run=forget_empty_tallies),
     MaintenanceTask(name="train a dictionary", every_seconds=600.0, run=train_dictionary),
 )

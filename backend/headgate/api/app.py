@@ -18,11 +18,11 @@ from headgate.api import openapi
 from headgate.api.admission_checks import CheckReports
 from headgate.api.alerts import ROUTES as ALERT_ROUTES
 from headgate.api.apply import Apply
-from headgate.api.backtests import Backtests, Cycles, Predictions
+from headgate.api.backtests import SIMULATION_ROUTES
 from headgate.api.bodies import TypedRequest
 from headgate.api.callers import authenticated, services_of
 from headgate.api.cron_jobs import CronJobRunner
-from headgate.api.events import Events, EventStream
+from headgate.api.events import Cycles, Events, EventStream
 from headgate.api.executors.assignment_feed import feed_of
 from headgate.api.executors.controller import Executors, report_routes
 from headgate.api.executors.orphans import ExecutorOrphans, list_orphans
@@ -224,8 +224,7 @@ def _version_one() -> Router:
             ObjectReferences,
             Erasures,
             Cycles,
-            Backtests,
-            Predictions,
+            *SIMULATION_ROUTES,
             *USER_ROUTES,
             ServiceAccounts,
             System,

@@ -1,12 +1,11 @@
-"""`/v1/cycles` and `/v1/backtests`: what workers planned, the rerun of a cycle, and backtests."""
+"""`/v1/backtests`, their predictions, and the list of all that was simulated."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 import msgspec
 from litestar import Controller, get, post
-from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter, RawBody
+from litestar.params import JSONBody, PathParameter, QueryParameter, RawBody
 
 from headgate.api.answers import (
     Answer,
@@ -23,36 +22,38 @@ from headgate.api.manifests import Entry, with_written_pointers
 from headgate.api.parameters import (
     PRESENT_ONLY,
     IdempotencyHeader,
-    Points,
-    RangeEnd,
-    RangeStart,
-    instant_or_none,
+    listed,
     point_in_time,
     start_of,
 )
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
-from headgate.api.simulations import entries_of
+from headgate.api.simulations import Title, entries_of
 from headgate.application import backtest_runs
+from headgate.application.access.identity import Identity
+from headgate.application.access.rights import Right, refusal
 from headgate.application.backtest_runs import PredictionRequest, cancel, find
 from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import CommandResponse, CommandResult, StreamCommand
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries import cycles
-from headgate.application.queries.cycles import CycleDetail, CyclePage, CycleRerun, CycleSummary
+from headgate.application.queries.views import Position, Schema
 from headgate.application.simulation_records import (
+    SIMULATION_KINDS,
     BacktestPage,
     BacktestView,
     PredictionList,
+    SimulationKind,
     SimulationRecord,
     prediction_view,
     view_of,
 )
-from headgate.application.time_travel import SampledPeriod
+from headgate.application.simulations import RecordView, record_view
+from headgate.domain.field_rules import shown
 from headgate.domain.recorded_event import kind_and_key
-from headgate.domain.rejection import Rejection
+from headgate.domain.rejection import InvalidRequest, NotFound, Rejection
 from headgate.domain.values.instants import Instant
 
 DAY_SECONDS = 86_400
+BACKTESTS: tuple[SimulationKind, ...] = ("Backtest",)
 NO_WORKLOADS = "What is configured otherwise is tried; workloads come from the log."
 
 
@@ -62,6 +63,7 @@ class BacktestRequest(NamedTuple):
     body: bytes
     begin: str
     end: str | None
+    title: str = ""
 
 
 async def ask(request: Caller, question: BacktestRequest) -> SimulationRecord:
@@ -74,6 +76,7 @@ async def ask(request: Caller, question: BacktestRequest) -> SimulationRecord:
         changes=[_change_of(request, entry) for entry in entries],
         documents=question.body.decode(errors="replace"),
         actor=origin_of(request).actor,
+        title=question.title,
     )
     try:
         return await backtest_runs.request_backtest(services, asked)
@@ -85,7 +88,9 @@ async def ask(request: Caller, question: BacktestRequest) -> SimulationRecord:
 async def page(request: Caller, before: tuple[Instant, str] | None, limit: int) -> BacktestPage:
     """A page of jobs, newest first."""
     services = services_of(request)
-    found = await asyncio.to_thread(services.simulations.page, before=before, limit=limit)
+    found = await services.reading.do(
+        lambda: services.simulations.page(before=before, limit=limit, kinds=BACKTESTS)
+    )
     last = found[-1] if len(found) == limit else None
     return BacktestPage(
         position=services.reader.position,
@@ -144,12 +149,13 @@ class Backtests(Controller):
         end: Annotated[
             str | None, QueryParameter(name="to", description="A position or a time; now without")
         ] = None,
+        title: Title = "",
     ) -> Answer:
         """Manifests are laid over the state at the beginning; none: as it was, by today's rules.
 
         A worker works it off bit by bit; nothing is written to the log.
         """
-        job = await ask(request, BacktestRequest(body, begin, end))
+        job = await ask(request, BacktestRequest(body, begin, end, title))
         position = services_of(request).reader.position
         location = {"Location": f"/v1/backtests/{job.id}"}
         view = view_of(job, whole=True)
@@ -252,86 +258,104 @@ class Predictions(Controller):
         return answer_view(backtest_runs.predictions(services_of(request)))
 
 
-FirstInstant = Annotated[
-    str | None, QueryParameter(max_length=40, description="RFC 3339; the first instant")
+KindFilter = Annotated[
+    str | None, QueryParameter(description="Kinds, by comma: Workload, Change, Backtest")
 ]
-LastInstant = Annotated[
-    str | None, QueryParameter(max_length=40, description="RFC 3339; the instant after the last")
-]
-CycleId = Annotated[str, PathParameter(description="The cycle, as events name it", max_length=100)]
+SimulationId = Annotated[str, PathParameter(description="The simulation", max_length=100)]
+ME = "me"
+READ_BACKTESTS = Right("read", "backtests")
+READ_SIMULATIONS = {"right": "read simulations", "live": PRESENT_ONLY}
 
 
-class Cycles(Controller):
-    """What was planned, when, on what, and how long it took."""
+class RecordPage(Schema, kw_only=True, frozen=True):
+    """Simulations, newest first; `next` is the `before` of the page after it."""
 
-    path = "/cycles"
-    tags = ["Cycles"]
-    opt = {"right": "read cycles"}
+    position: Position
+    items: list[RecordView]
+    next: str | None = None
+
+
+class RecordedSimulations(Controller):
+    """What was simulated: what-ifs that were recorded, and backtests."""
+
+    path = "/simulations"
+    tags = ["Simulations"]
 
     @get(
-        operation_id="listCycles",
-        summary="What workers planned, newest first",
-        responses=response(CyclePage),
+        operation_id="listSimulations",
+        summary="Simulations that were recorded and backtests, newest first",
+        responses=response(RecordPage),
+        opt=READ_SIMULATIONS,
     )
-    async def list_cycles(
+    async def list_simulations(
         self,
         request: Caller,
-        partition: FromQuery[str] = "",
+        kind: KindFilter = None,
+        author: Annotated[str, QueryParameter(description="As events name it, or `me`")] = "",
         before: Annotated[
             str | None, QueryParameter(description="The `next` of the page before")
         ] = None,
-        limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
-        since: FirstInstant = None,
-        until: LastInstant = None,
+        limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
     ) -> Answer:
-        """Plans that decided something, or that the log refused because something had changed."""
-        page_request = cycles.CyclePageRequest(
-            limit,
-            start_of(before),
-            instant_or_none(since, "/since"),
-            instant_or_none(until, "/until"),
+        """Those of all with the right to read backtests, else one's own, as with `author=me`."""
+        services, me = services_of(request), origin_of(request).actor
+        kinds, own = _kinds(request.user, kind), _author(request.user, me, author)
+        found = await services.reading.do(
+            lambda: services.simulations.page(
+                before=start_of(before), limit=limit, kinds=kinds, author=own
+            )
         )
-        scope = request.user.namespaces
-        return answer_view(await cycles.page(services_of(request), partition, page_request, scope))
-
-    @get(
-        "/summary",
-        operation_id="readCycleSummary",
-        summary="Sums and durations of plans over time",
-        responses=response(CycleSummary),
-    )
-    async def summary(
-        self,
-        request: Caller,
-        partition: FromQuery[str] = "",
-        since: RangeStart = None,
-        until: RangeEnd = None,
-        points: Points = 60,
-    ) -> Answer:
-        """Of all partitions without one; durations are in microseconds."""
-        period = SampledPeriod(
-            instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
+        last = found[-1] if len(found) == limit else None
+        page = RecordPage(
+            position=services.reader.position,
+            items=[record_view(services, each, whole=False) for each in found],
+            next=f"{last.created_at}:{last.id}" if last else None,
         )
-        return answer_view(await cycles.summary(services_of(request), partition, period))
+        return answer_view(page)
 
     @get(
-        "/{cycle:str}",
-        operation_id="readCycle",
-        summary="One plan with its input and its decisions in order",
-        responses=response(CycleDetail),
+        "/{simulation:str}",
+        operation_id="readSimulation",
+        summary="One recorded simulation with its manifests",
+        responses=response(RecordView),
+        opt=READ_SIMULATIONS,
     )
-    async def read(self, request: Caller, cycle: CycleId) -> Answer:
-        """The id is the `correlation` of the events it led to."""
-        scope = request.user.namespaces
-        return answer_view(await cycles.detail(services_of(request), cycle, scope))
+    async def read(self, request: Caller, simulation: SimulationId) -> Answer:
+        """Simulated again with `at` its position it gives the whole result."""
+        services, user = services_of(request), request.user
+        found = await services.reading.do(lambda: services.simulations.find(simulation))
+        mine = found is not None and found.created_by == origin_of(request).actor
+        if found is None or found.kind not in _kinds(user, None) or not (mine or _sees_all(user)):
+            raise NotFound("ObjectNotFound", kind="Simulation", name=simulation)
+        view = record_view(services, found, whole=True)
+        return answer(view, position=services.reader.position)
 
-    @get(
-        "/{cycle:str}/replay",
-        operation_id="replayCycle",
-        summary="Run it again on the same input and compare",
-        responses=response(CycleRerun),
+
+SIMULATION_ROUTES = (Backtests, Predictions, RecordedSimulations)
+
+
+def _sees_all(user: Identity) -> bool:
+    return user.may(READ_BACKTESTS)
+
+
+def _kinds(user: Identity, asked: str | None) -> tuple[SimulationKind, ...]:
+    """The kinds that are asked for, without backtests for users who may not read them."""
+    words = listed(asked)
+    for word in words:
+        if word not in SIMULATION_KINDS:
+            choices = SIMULATION_KINDS
+            raise InvalidRequest.at("/kind", "NotOneOf", value=shown(word), choices=choices)
+    return tuple(
+        kind
+        for kind in SIMULATION_KINDS
+        if (not words or kind in words) and (kind != "Backtest" or _sees_all(user))
     )
-    async def replay(self, request: Caller, cycle: CycleId) -> Answer:
-        """Nothing is written; the same input gives the same bytes."""
-        scope = request.user.namespaces
-        return answer_view(await cycles.rerun(services_of(request), cycle, scope))
+
+
+def _author(user: Identity, me: str, asked: str) -> str:
+    """The author whose simulations are listed; empty for those of all."""
+    if asked in ("", ME):
+        return "" if _sees_all(user) and not asked else me
+    if not _sees_all(user) and asked != me:
+        raise refusal(user.name, user.grants, READ_BACKTESTS)
+    return asked

@@ -1,19 +1,29 @@
-"""`/v1/events` and `/v1/stream`: pages of the event log, a histogram, and server-sent events."""
+"""`/v1/events`, `/v1/stream`, `/v1/cycles`: the event log, its stream, what workers planned."""
 
 from typing import Annotated
 
 import msgspec
 from litestar import Controller, get
 from litestar.openapi import ResponseSpec
-from litestar.params import FromQuery, HeaderParameter, QueryParameter
+from litestar.params import FromQuery, HeaderParameter, PathParameter, QueryParameter
 from litestar.response import Stream
 
 from headgate.api.answers import Answer, answer_view, encoded, response
 from headgate.api.callers import STREAMED, Caller, is_still_authorized, services_of
-from headgate.api.parameters import instant_or_none, listed, whole_number
+from headgate.api.parameters import (
+    Points,
+    RangeEnd,
+    RangeStart,
+    instant_or_none,
+    listed,
+    start_of,
+    whole_number,
+)
 from headgate.application.event_hub import EventSubscription
-from headgate.application.queries import events
+from headgate.application.queries import cycles, events
+from headgate.application.queries.cycles import CycleDetail, CyclePage, CycleRerun, CycleSummary
 from headgate.application.queries.events import EventPage, Histogram
+from headgate.application.time_travel import SampledPeriod
 
 Types = Annotated[
     str | None, QueryParameter(name="type", description="Event types, separated by commas")
@@ -148,3 +158,88 @@ def _position(last_event_id: str | None, after: int | None) -> int | None:
     """A Last-Event-ID wins: browsers send it when they reconnect to the address they began with."""
     last = whole_number((last_event_id or "").strip())
     return after if last is None else last
+
+
+FirstInstant = Annotated[
+    str | None, QueryParameter(max_length=40, description="RFC 3339; the first instant")
+]
+LastInstant = Annotated[
+    str | None, QueryParameter(max_length=40, description="RFC 3339; the instant after the last")
+]
+CycleId = Annotated[str, PathParameter(description="The cycle, as events name it", max_length=100)]
+
+
+class Cycles(Controller):
+    """What was planned, when, on what, and how long it took."""
+
+    path = "/cycles"
+    tags = ["Cycles"]
+    opt = {"right": "read cycles"}
+
+    @get(
+        operation_id="listCycles",
+        summary="What workers planned, newest first",
+        responses=response(CyclePage),
+    )
+    async def list_cycles(
+        self,
+        request: Caller,
+        partition: FromQuery[str] = "",
+        before: Annotated[
+            str | None, QueryParameter(description="The `next` of the page before")
+        ] = None,
+        limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+        since: FirstInstant = None,
+        until: LastInstant = None,
+    ) -> Answer:
+        """Plans that decided something, or that the log refused because something had changed."""
+        page_request = cycles.CyclePageRequest(
+            limit,
+            start_of(before),
+            instant_or_none(since, "/since"),
+            instant_or_none(until, "/until"),
+        )
+        scope = request.user.namespaces
+        return answer_view(await cycles.page(services_of(request), partition, page_request, scope))
+
+    @get(
+        "/summary",
+        operation_id="readCycleSummary",
+        summary="Sums and durations of plans over time",
+        responses=response(CycleSummary),
+    )
+    async def summary(
+        self,
+        request: Caller,
+        partition: FromQuery[str] = "",
+        since: RangeStart = None,
+        until: RangeEnd = None,
+        points: Points = 60,
+    ) -> Answer:
+        """Of all partitions without one; durations are in microseconds."""
+        period = SampledPeriod(
+            instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
+        )
+        return answer_view(await cycles.summary(services_of(request), partition, period))
+
+    @get(
+        "/{cycle:str}",
+        operation_id="readCycle",
+        summary="One plan with its input and its decisions in order",
+        responses=response(CycleDetail),
+    )
+    async def read(self, request: Caller, cycle: CycleId) -> Answer:
+        """The id is the `correlation` of the events it led to."""
+        scope = request.user.namespaces
+        return answer_view(await cycles.detail(services_of(request), cycle, scope))
+
+    @get(
+        "/{cycle:str}/replay",
+        operation_id="replayCycle",
+        summary="Run it again on the same input and compare",
+        responses=response(CycleRerun),
+    )
+    async def replay(self, request: Caller, cycle: CycleId) -> Answer:
+        """Nothing is written; the same input gives the same bytes."""
+        scope = request.user.namespaces
+        return answer_view(await cycles.rerun(services_of(request), cycle, scope))

@@ -43,7 +43,7 @@ from headgate.application.queries.topology_map import (
     TopologyMap,
     topology_map,
 )
-from headgate.application.simulations import (
+from headgate.application.simulation_run import (
     DrainPreview,
     ExecutorDrainPreview,
     drain_preview,

@@ -1,4 +1,8 @@
-"""`POST /v1/simulations`: the effects that changes would have; nothing is written."""
+"""`POST /v1/simulations`: the effects that changes would have.
+
+Nothing is written to the log. A simulation is recorded where its request says so: forecasts that
+the page makes while a user types are none that a user looks for again.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,7 +17,13 @@ from headgate.adapters.manifests.parse import Desired
 from headgate.adapters.manifests.workload import rendered_admission
 from headgate.api.answers import Answer, answer, encoded, response
 from headgate.api.bodies import EXAMPLE_WORKLOAD, request_documents
-from headgate.api.callers import Caller, require_namespace, services_of, while_connected
+from headgate.api.callers import (
+    Caller,
+    origin_of,
+    require_namespace,
+    services_of,
+    while_connected,
+)
 from headgate.api.manifests import Entry, entry_of, parsed, read_wanted, with_written_pointers
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
@@ -25,8 +35,15 @@ from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import DesiredObject, StreamCommand
 from headgate.application.commands.submission_commands import submission
 from headgate.application.cooperative import drop, each, run_yielding
-from headgate.application.simulation_run import cordoning, deletion, new_priority
-from headgate.application.simulations import SimulationView, Viewer
+from headgate.application.simulation_records import (
+    OtherChanges,
+)
+from headgate.application.simulation_run import SimulationView, cordoning, deletion, new_priority
+from headgate.application.simulations import (
+    SimulationOrder,
+    Viewer,
+    record_simulation,
+)
 from headgate.application.simulations import simulate as foresee
 from headgate.domain.field_rules import shown
 from headgate.domain.kinds.configured_object import Absent
@@ -47,6 +64,9 @@ Priorities = Annotated[
 Cordons = Annotated[
     str | None, QueryParameter(name="cordon", description="Nodes that take nothing new, by comma")
 ]
+
+
+Title = Annotated[str, QueryParameter(max_length=200, description="What it is called in the list")]
 
 
 class Simulations(Controller):
@@ -70,12 +90,17 @@ class Simulations(Controller):
         deletions: Deletions = None,
         priorities: Priorities = None,
         cordons: Cordons = None,
+        *,
+        record: Annotated[
+            bool, QueryParameter(description="Keep it in the list of simulations")
+        ] = False,
+        title: Title = "",
     ) -> Answer:
         """Objects as `/v1/apply` takes them; with `at` the simulation begins in the past.
 
-        Real rules and real cycles on a fork of the state; nothing is written.
+        Real rules and real cycles on a fork of the state; nothing is written to the log.
         """
-        asked = SimulationRequest(body, deletions, priorities, cordons)
+        asked = SimulationRequest(body, deletions, priorities, cordons, title if record else None)
         return await simulate(request, asked)
 
 
@@ -86,6 +111,8 @@ class SimulationRequest(NamedTuple):
     deletions: str | None = None
     priorities: str | None = None
     cordons: str | None = None
+    title: str | None = None
+    """Of the record that is kept; None for none."""
 
 
 async def simulate(request: Caller, asked: SimulationRequest) -> Answer:
@@ -113,6 +140,7 @@ async def simulated(
 
 async def _simulate(request: Caller, asked: SimulationRequest) -> Answer:
     services = services_of(request)
+    order = _order(request, asked)
     entries = await entries_of(request, asked.body)
     changes = [
         *await run_yielding(each(_change_of(request, entry) for entry in entries)),
@@ -122,24 +150,53 @@ async def _simulate(request: Caller, asked: SimulationRequest) -> Answer:
         remedy = "Send objects, or name what to delete, to cordon or to give another priority."
         raise ApiFailure(INVALID_REQUEST, "There is nothing to simulate.", remedy=remedy)
     desired = entries[0].desired if len(changes) == len(entries) == 1 else None
-    found = await _simulated(request, changes, desired)
+    found = await _foreseen(request, changes, desired)
+    if order is not None:
+        present: ApplicationServices = request.app.state.services
+        found = await record_simulation(present, order, changes, found, services.clock.now())
     for tried in (changes, entries):
         await run_yielding(drop(tried))
-    return found
+    return await _answer(found)
+
+
+def _order(request: Caller, asked: SimulationRequest) -> SimulationOrder | None:
+    if asked.title is None:
+        return None
+    order = SimulationOrder(
+        title=asked.title,
+        documents=asked.body.decode(errors="replace"),
+        others=OtherChanges(
+            delete=asked.deletions or "",
+            priority=asked.priorities or "",
+            cordon=asked.cordons or "",
+        ),
+        actor=origin_of(request).actor,
+    )
+    order.raise_if_too_large()
+    return order
 
 
 async def _simulated(
     request: Caller, changes: Sequence[StreamCommand], desired: Desired | None
 ) -> Answer:
+    return await _answer(await _foreseen(request, changes, desired))
+
+
+async def _foreseen(
+    request: Caller, changes: Sequence[StreamCommand], desired: Desired | None
+) -> SimulationView:
     viewer = Viewer(request.user.namespaces, rendered_admission)
     try:
-        view = await foresee(services_of(request), changes, viewer)
+        return await foresee(services_of(request), changes, viewer)
     except Rejection as rejection:
         raise with_written_pointers(rejection, desired) if desired else rejection from rejection
-    shown = msgspec.structs.replace(
+
+
+async def _answer(view: SimulationView) -> Answer:
+    content = msgspec.structs.replace(
         view, workloads=await encoded(view.workloads), effects=await encoded(view.effects)
     )
-    return answer(shown, position=view.as_of.position)
+    return answer(content, position=view.as_of.position)
 
 
 async def entries_of(request: Caller, body: bytes) -> list[Entry]:

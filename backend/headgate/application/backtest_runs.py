@@ -20,6 +20,7 @@ from headgate.application.historical_ports import ResolvedPoint
 from headgate.application.historical_states import HistoricalStates
 from headgate.application.ports import EventLog, Unavailable
 from headgate.application.simulation_records import (
+    MAX_KEPT,
     UNFINISHED,
     ClaimedBacktest,
     OverlayFact,
@@ -29,7 +30,7 @@ from headgate.application.simulation_records import (
     prediction_view,
 )
 from headgate.application.time_travel import PointInTime, services_at
-from headgate.domain.backtest.outcome import backtest_outcome
+from headgate.domain.backtest.outcome import BacktestOutcome, backtest_outcome
 from headgate.domain.backtest.recorded_window import RecordedWindow, ReplacedObjects, read_window
 from headgate.domain.backtest.replay_run import ReplayProgress, advance, start_replay
 from headgate.domain.cluster_state import ClusterState
@@ -42,14 +43,13 @@ from headgate.domain.starts import (
     tolerated_seconds,
 )
 from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.values.message import Message
+from headgate.domain.values.message import Message, message
 from headgate.event_log.codec import decode, encode
 from headgate.messages.catalogue import text_of
 
 MAX_EVENTS = 200_000
 MAX_WORKLOADS = 50_000
 MAX_UNFINISHED = 10
-MAX_KEPT = 100
 MAX_UNCHECKED = 20
 
 
@@ -65,6 +65,7 @@ class BacktestRequest:
     changes: Sequence[StreamCommand]
     documents: str
     actor: str
+    title: str = ""
 
 
 async def request_backtest(
@@ -86,6 +87,7 @@ async def request_backtest(
     overlay = _overlay(cluster_state, asked.changes, begin.at)
     job = SimulationRecord(
         id=services.ids.new(),
+        title=asked.title,
         created_at=services.clock.now(),
         created_by=asked.actor,
         from_position=begin.position,
@@ -171,7 +173,7 @@ def predictions(services: ApplicationServices) -> PredictionList:
 async def find(services: ApplicationServices, job_id: str) -> SimulationRecord:
     """The job of that id; raises `NotFound`."""
     found = await asyncio.to_thread(services.simulations.find, job_id)
-    if found is None:
+    if found is None or found.kind != "Backtest":
         raise NotFound("ObjectNotFound", kind="Backtest", name=job_id)
     return found
 
@@ -309,14 +311,43 @@ def _go_on(
     )
     if not is_over:
         return running, msgspec.msgpack.encode(progress)
+    outcome = backtest_outcome(window, progress)
     done = msgspec.structs.replace(
         running,
         state="Done",
         steps_done=len(window.steps),
         finished_at=runner.event_log.now(),
-        outcome=backtest_outcome(window, progress),
+        result=_result_of(outcome),
+        outcome=outcome,
     )
     return done, None
+
+
+def _result_of(outcome: BacktestOutcome) -> Message:
+    """What differs in one line, with the largest change of a 95th percentile of waits.
+
+    Of equal changes it is that of the first ClusterQueue.
+    """
+    totals = outcome.totals
+    if totals.same == totals.workloads:
+        return message("BacktestUnchanged", workloads=totals.workloads)
+    most = max(outcome.queues, key=lambda one: abs(one.backtest.p95 - one.actual.p95), default=None)
+    before, after = (most.actual.p95, most.backtest.p95) if most else (0, 0)
+    changed = None
+    if most and before // MILLISECONDS != after // MILLISECONDS:
+        changed = message(
+            "BacktestWait",
+            queue=most.cluster_queue,
+            before=before // MILLISECONDS,
+            after=after // MILLISECONDS,
+        )
+    return message(
+        "BacktestDiffers",
+        wait=changed,
+        earlier=totals.earlier + totals.only_backtest,
+        later=totals.later,
+        lost=totals.only_actual,
+    )
 
 
 def _window(runner: BacktestRunner, job: SimulationRecord) -> RecordedWindow:

@@ -317,6 +317,8 @@ async def erase(
         )
         verdict = await asyncio.to_thread(services.log.erase, unit, digests)
         if isinstance(verdict, Appended):
+            # What users simulated may repeat what is erased.
+            await asyncio.to_thread(services.simulations.forget_what_ifs)
             return Erasure(
                 position=verdict.last_position,
                 digests=digests,

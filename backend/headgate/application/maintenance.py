@@ -32,8 +32,8 @@ class Maintenance(Protocol):
     def forget_cycles(self, *, keep: int) -> int:
         """Delete all records of cycles but the newest so many; how many went."""
 
-    def forget_backtests(self, *, keep: int) -> int:
-        """Delete all ended backtests but the newest so many; how many went."""
+    def forget_simulations(self, *, keep: int) -> int:
+        """Deletes ended simulations but the newest so many, as `SimulationStore.forget` does."""
 
     def forget_empty_tallies(self) -> int:
         """Deletes the kept counts of workloads that are zero; returns how many."""
@@ -48,8 +48,8 @@ class Maintenance(Protocol):
 KEY_RETENTION_SECONDS = 7 * 24 * 3600.0
 BATCH = 5_000
 MAX_CYCLES_KEPT = 100_000
-MAX_BACKTESTS_KEPT = 500
-"""With their outcomes, which hold every decision that differed."""
+MAX_SIMULATIONS_KEPT = 500
+"""Backtests with their outcomes, which hold every decision that differed."""
 
 
 def forget_old_keys(maintenance: Maintenance) -> int:
@@ -67,9 +67,9 @@ def forget_old_cycles(maintenance: Maintenance) -> int:
     return maintenance.forget_cycles(keep=MAX_CYCLES_KEPT)
 
 
-def forget_old_backtests(maintenance: Maintenance) -> int:
-    """Forget all ended backtests but the newest; how many there were."""
-    return maintenance.forget_backtests(keep=MAX_BACKTESTS_KEPT)
+def forget_old_simulations(maintenance: Maintenance) -> int:
+    """Forget all ended simulations but the newest; how many there were."""
+    return maintenance.forget_simulations(keep=MAX_SIMULATIONS_KEPT)
 
 
 def forget_empty_tallies(maintenance: Maintenance) -> int:

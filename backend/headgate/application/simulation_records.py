@@ -1,6 +1,7 @@
-"""A backtest job with its request, progress and result."""
+"""Simulations as they are kept: what-ifs that were run, and backtests with their progress."""
 
-from typing import Literal, Protocol
+from collections.abc import Collection
+from typing import Literal, Protocol, get_args
 
 import msgspec
 
@@ -28,9 +29,15 @@ from headgate.domain.starts import (
     verdict_on,
 )
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message
 
 BacktestState = Literal["Waiting", "Running", "Done", "Failed", "Cancelled"]
 UNFINISHED: tuple[BacktestState, ...] = ("Waiting", "Running")
+SimulationKind = Literal["Workload", "Change", "Backtest"]
+"""What was simulated: changes of workloads alone, other changes, or a time range of the log."""
+SIMULATION_KINDS: tuple[SimulationKind, ...] = get_args(SimulationKind)
+MAX_KEPT = 100
+"""So many backtests, and so many other simulations of each author; the oldest go first."""
 
 
 class OverlayFact(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,14 +49,26 @@ class OverlayFact(msgspec.Struct, frozen=True, kw_only=True):
     fields: bytes
 
 
-class SimulationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One job. `revision` counts its changes; saving it needs the latest.
+class OtherChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What a simulation changes beside its manifests, each as in the request, by comma."""
 
-    The time range lies after `from_position` up to `to_position`. `documents` are the manifests as
-    they were sent, `overlay` what they change. `steps_done` of `steps` were taken.
+    delete: str = ""
+    priority: str = ""
+    cordon: str = ""
+
+
+class SimulationRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulation. `revision` counts its changes; saving it needs the latest.
+
+    A backtest is a job: its time range lies after `from_position` up to `to_position`, `overlay` is
+    what its manifests change, and `steps_done` of `steps` were taken. A what-if is over when it is
+    recorded, and both positions are that of its state. `documents` are the manifests as they were
+    sent, `changes` the streams that a what-if changes, `result` what came of it in one line.
     """
 
     id: str
+    kind: SimulationKind = "Backtest"
+    title: str = ""
     created_at: Instant
     created_by: str
     state: BacktestState = "Waiting"
@@ -59,12 +78,15 @@ class SimulationRecord(msgspec.Struct, frozen=True, kw_only=True):
     begin_at: Instant
     end_at: Instant
     documents: str = ""
+    others: OtherChanges = OtherChanges()
+    changes: tuple[str, ...] = ()
     overlay: tuple[OverlayFact, ...] = ()
     steps: int = 0
     steps_done: int = 0
     working_milliseconds: int = 0
     finished_at: Instant | None = None
     failure: str = ""
+    result: Message | None = None
     outcome: BacktestOutcome | None = None
 
 
@@ -76,16 +98,26 @@ class ClaimedBacktest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimulationStore(Protocol):
-    """Jobs and their progress."""
+    """Simulations, with the progress of backtests."""
 
     def add(self, job: SimulationRecord) -> None:
-        """Keep a new job."""
+        """Keep a new one; one with `finished_at` is over."""
 
     def find(self, job_id: str) -> SimulationRecord | None:
-        """The job of that id, if it is kept."""
+        """The one of that id, if it is kept."""
 
-    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[SimulationRecord]:
-        """Jobs without their outcome, newest first, keyset paged."""
+    def page(
+        self,
+        *,
+        before: tuple[Instant, str] | None,
+        limit: int,
+        kinds: Collection[SimulationKind] = SIMULATION_KINDS,
+        author: str = "",
+    ) -> list[SimulationRecord]:
+        """Those of some kinds without their outcome, newest first, keyset paged.
+
+        An author is the actor of events; without one they are those of all.
+        """
 
     def unfinished(self) -> int:
         """How many are waiting or running."""
@@ -100,7 +132,13 @@ class SimulationStore(Protocol):
         """
 
     def forget(self, *, keep: int) -> int:
-        """Delete all finished jobs but the newest so many; how many went."""
+        """Deletes finished ones but the newest so many backtests, and what-ifs of each author.
+
+        Returns how many. So what-ifs of one author push out no others, nor a backtest.
+        """
+
+    def forget_what_ifs(self) -> int:
+        """Deletes all that are no backtests, as they may repeat erased content; how many went."""
 
 
 ASSUMPTIONS = (
@@ -199,6 +237,7 @@ class BacktestView(Schema, kw_only=True, frozen=True):
     """One job with its request, progress and result."""
 
     id: str
+    title: str = ""
     state: BacktestState
     created_at: Timestamp
     created_by: str
@@ -263,9 +302,9 @@ def view_of(job: SimulationRecord, *, whole: bool) -> BacktestView:
     return view_from(
         BacktestView,
         job,
-        changes=list(dict.fromkeys(one.stream for one in job.overlay)),
+        changes=list(changes_of(job)),
         documents=job.documents if whole else "",
-        percent=_percent(job),
+        percent=percent_of(job),
         result=_result(job) if whole else None,
     )
 
@@ -296,7 +335,13 @@ def _predicted(wait: PredictedWait, observed: ObservedWaits | None) -> Predicted
     )
 
 
-def _percent(job: SimulationRecord) -> int:
+def changes_of(job: SimulationRecord) -> tuple[str, ...]:
+    """The streams of the changed objects, each once."""
+    return job.changes or tuple(dict.fromkeys(one.stream for one in job.overlay))
+
+
+def percent_of(job: SimulationRecord) -> int:
+    """How much of it is done."""
     if job.state == "Done":
         return 100
     return 0 if job.state == "Waiting" else min(99, job.steps_done * 100 // max(1, job.steps))

@@ -1,33 +1,51 @@
-"""Changes applied in an overlay of a fork, beside the same time without them."""
+"""Changes applied in an overlay of a fork, drains, and the views of what they would lead to."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import msgspec
 
+from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.decide import decide_on_state
 from headgate.application.commands.object_commands import command_on_object, object_deletion
 from headgate.application.commands.requests import DecisionContext, StreamCommand
 from headgate.application.commands.workload_commands import command_on_workload
+from headgate.application.queries.expected_start import ExpectedStart, SpecEdit
 from headgate.application.queries.explanations import (
+    AsOf,
     QueuePosition,
     fresh_explanation,
     position_of,
 )
+from headgate.application.queries.views import (
+    BlockerView,
+    Free,
+    Position,
+    RemedyView,
+    Schema,
+    Timestamp,
+    Whole,
+    arguments_view,
+    message_text,
+    timestamp,
+)
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.executor_nodes import known_nodes
 from headgate.domain.nodes.decide import CordonNode
 from headgate.domain.recorded_event import DomainEvent, StreamEvent, kind_and_key, workload_stream
 from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.state import RoundVictim
+from headgate.domain.scheduling.second_pass import PodMove, preview_drain, preview_joint_drain
 from headgate.domain.values.instants import Instant
-from headgate.domain.what_if import DidNotSettle, Effect, SettlingRun, effects
+from headgate.domain.what_if import DidNotSettle, Effect, EffectKind, SettlingRun, effects
 from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadDeleted
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Phase, Workload
 
 MAX_EVENTS = 20_000
 
@@ -180,3 +198,159 @@ def new_priority(services: ApplicationServices, key: str, priority: int) -> Stre
         return WORKLOAD.decide(workload, command, situation.at)
 
     return StreamCommand(stream=workload_stream(key), decide=decide)
+
+
+PredictedStatus = Literal["Admitted", "MakesRoom", "Waits", "Gone"]
+
+
+class VictimView(Whole, kw_only=True, frozen=True):
+    """A predicted victim, and the rule."""
+
+    workload: str
+    cluster_queue: str
+    reason: str
+    priority: int
+    pods: int
+
+
+class RoundView(Schema, kw_only=True, frozen=True):
+    """A preemptor and its victims; `because` names a victim that is readmitted this way."""
+
+    preemptor: str
+    victims: list[VictimView]
+    because: str = ""
+
+
+class ForeseenView(Schema, kw_only=True, frozen=True):
+    """What becomes of one workload: at once, and `in_the_end`, when all victims have stopped.
+
+    `deciding` is the number of the blocker that the sentence repeats, if any. `expectedStart` is
+    estimated from past waits in its queue, for one that would stay pending.
+    """
+
+    workload: str
+    verdict: PredictedStatus
+    in_the_end: PredictedStatus
+    phase: Phase | None = None
+    cluster_queue: str = ""
+    sentence: str
+    code: str = ""
+    arguments: Free = {}
+    admission: Free | None = None
+    victims: list[VictimView] = []
+    position: QueuePosition | None = None
+    dominant: str = ""
+    blockers: list[BlockerView] = []
+    deciding: int | None = None
+    would_unblock: list[str] = []
+    remedies: list[RemedyView] = []
+    edits: list[SpecEdit] = []
+    expected_start: ExpectedStart | None = None
+
+
+class EffectView(Schema, kw_only=True, frozen=True):
+    """The effect on another workload: its phase at the end, without the change and with it."""
+
+    workload: str
+    cluster_queue: str = ""
+    what: EffectKind
+    without: Phase | None = None
+    with_change: Phase | None = None
+
+
+class SimulationView(Schema, kw_only=True, frozen=True):
+    """What would happen, and on which assumptions; counted are the facts that would be decided.
+
+    `record` is the id of the simulation in the list of those that were run, if it was recorded.
+    """
+
+    as_of: AsOf
+    workloads: list[ForeseenView]
+    rounds: list[RoundView]
+    effects: list[EffectView]
+    starts: int
+    evictions: int
+    events: int
+    assumptions: list[str]
+    record: str = ""
+
+
+class HostPods(Whole, kw_only=True, frozen=True):
+    """Pods on one host."""
+
+    host: str
+    pods: int
+
+
+class DepartureView(Whole, kw_only=True, frozen=True):
+    """A workload on the nodes; `hosts` are where its pods would go, `reason` why nowhere."""
+
+    workload: str
+    pods: int
+    outcome: Literal["Moves", "Waits", "Evicted"]
+    hosts: list[HostPods]
+    reason: str
+    code: str = ""
+    arguments: Free = {}
+
+
+class DrainPreview(Whole, kw_only=True, frozen=True):
+    """Every workload with pods on a node, and its placement if the node were drained now."""
+
+    position: Position
+    at: Timestamp
+    node: str
+    workloads: list[DepartureView]
+
+
+class ExecutorDrainPreview(Whole, kw_only=True, frozen=True):
+    """Every workload with pods on nodes of an executor, and its placement without all of these."""
+
+    position: Position
+    at: Timestamp
+    executor: str
+    nodes: list[str]
+    workloads: list[DepartureView]
+
+
+async def executor_drain_preview(
+    services: ApplicationServices, name: str, scope: NamespaceScope
+) -> ExecutorDrainPreview:
+    """The preview for the nodes of an executor; raises `NotFound` without it."""
+    reader, at = services.reader, services.clock.now()
+    nodes = known_nodes(reader.cluster_state.config, name)
+    fork, position = reader.cluster_state.fork(), reader.cluster_state.position
+    moves = await services.history.executor.do(lambda: preview_joint_drain(fork, nodes, at))
+    return ExecutorDrainPreview(
+        position=position,
+        at=timestamp(at),
+        executor=name,
+        nodes=nodes,
+        workloads=[_departure(found, scope) for found in moves],
+    )
+
+
+def drain_preview(services: ApplicationServices, node: str, scope: NamespaceScope) -> DrainPreview:
+    """The preview for a node; raises `NotFound`. Other teams' names are withheld."""
+    cluster_state = services.reader.cluster_state
+    if node not in cluster_state.config.nodes:
+        raise NotFound("ObjectNotFound", kind="Node", name=node)
+    return DrainPreview(
+        position=cluster_state.position,
+        at=timestamp(services.clock.now()),
+        node=node,
+        workloads=[_departure(found, scope) for found in preview_drain(cluster_state, node)],
+    )
+
+
+def _departure(found: PodMove, scope: NamespaceScope) -> DepartureView:
+    is_visible = allows(scope, workload_stream(found.workload))
+    return DepartureView(
+        workload=found.workload if is_visible else FOREIGN_WORKLOAD,
+        pods=found.pods,
+        outcome=found.outcome,
+        hosts=[HostPods(host=host, pods=pods) for host, pods in found.hosts],
+        reason=message_text(found.reason, scope) if found.reason else "",
+        code=found.reason.code if found.reason else "",
+        arguments=arguments_view(found.reason, scope) if found.reason else {},
+    )

@@ -1,14 +1,14 @@
-"""What-ifs: changes on a fork of the state, or the drain of a node, and what is told of them."""
+"""What-ifs as users ask for them: run, shown as the user may see them, recorded and listed."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime, timedelta
+
+from msgspec.structs import asdict, replace
 
 from headgate.application.access.redaction import (
-    FOREIGN_WORKLOAD,
     NamespaceScope,
-    allows,
     shown_key,
 )
 from headgate.application.application_services import ApplicationServices, whole_workloads
@@ -24,131 +24,72 @@ from headgate.application.cooperative import (
 from headgate.application.failures import LimitExceeded
 from headgate.application.historical_ports import FixedReader
 from headgate.application.queries.expected_start import (
-    ExpectedStart,
-    SpecEdit,
     WaitKey,
     edits_of,
     expected_start,
     past_waits,
     wait_key,
 )
-from headgate.application.queries.explanations import AsOf, QueuePosition
+from headgate.application.queries.explanations import AsOf
 from headgate.application.queries.views import (
-    BlockerView,
+    EPOCH,
     Free,
     Position,
-    RemedyView,
     Schema,
     Timestamp,
     Whole,
     arguments_view,
     blocker_view,
-    message_text,
     remedies,
     remedy_views,
     sentence,
     timestamp,
     view_from,
 )
+from headgate.application.simulation_records import (
+    MAX_KEPT,
+    BacktestState,
+    OtherChanges,
+    SimulationKind,
+    SimulationRecord,
+    changes_of,
+    percent_of,
+)
 from headgate.application.simulation_run import (
+    EffectView,
+    ForeseenView,
     PredictedState,
+    PredictedStatus,
+    RoundView,
     SimulationOutcome,
     SimulationRequest,
+    SimulationView,
+    VictimView,
     run_simulation,
 )
 from headgate.application.workload_filter import Waits
-from headgate.domain.kinds.executor_nodes import known_nodes
 from headgate.domain.recorded_event import kind_and_key, workload_stream
-from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.state import RoundVictim
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
-from headgate.domain.scheduling.second_pass import PodMove, preview_drain, preview_joint_drain
-from headgate.domain.values.message import message
+from headgate.domain.starts import PredictionVerdict, verdict_on_all
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, message
 from headgate.domain.what_if import (
     EVICTIONS,
     DidNotSettle,
     Effect,
-    EffectKind,
     PreemptionRecord,
     preemption_records,
 )
 from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.explanation import UNSCHEDULABLE
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Phase, Workload, phase_of
+from headgate.domain.workloads.state import Workload, phase_of
 from headgate.messages.catalogue import text_of
 
-PredictedStatus = Literal["Admitted", "MakesRoom", "Waits", "Gone"]
-
-
-class VictimView(Whole, kw_only=True, frozen=True):
-    """A predicted victim, and the rule."""
-
-    workload: str
-    cluster_queue: str
-    reason: str
-    priority: int
-    pods: int
-
-
-class RoundView(Schema, kw_only=True, frozen=True):
-    """A preemptor and its victims; `because` names a victim that is readmitted this way."""
-
-    preemptor: str
-    victims: list[VictimView]
-    because: str = ""
-
-
-class ForeseenView(Schema, kw_only=True, frozen=True):
-    """What becomes of one workload: at once, and `in_the_end`, when all victims have stopped.
-
-    `deciding` is the number of the blocker that the sentence repeats, if any. `expectedStart` is
-    estimated from past waits in its queue, for one that would stay pending.
-    """
-
-    workload: str
-    verdict: PredictedStatus
-    in_the_end: PredictedStatus
-    phase: Phase | None = None
-    cluster_queue: str = ""
-    sentence: str
-    code: str = ""
-    arguments: Free = {}
-    admission: Free | None = None
-    victims: list[VictimView] = []
-    position: QueuePosition | None = None
-    dominant: str = ""
-    blockers: list[BlockerView] = []
-    deciding: int | None = None
-    would_unblock: list[str] = []
-    remedies: list[RemedyView] = []
-    edits: list[SpecEdit] = []
-    expected_start: ExpectedStart | None = None
-
-
-class EffectView(Schema, kw_only=True, frozen=True):
-    """The effect on another workload: its phase at the end, without the change and with it."""
-
-    workload: str
-    cluster_queue: str = ""
-    what: EffectKind
-    without: Phase | None = None
-    with_change: Phase | None = None
-
-
-class SimulationView(Schema, kw_only=True, frozen=True):
-    """What would happen, and on which assumptions; counted are the facts that would be decided."""
-
-    as_of: AsOf
-    workloads: list[ForeseenView]
-    rounds: list[RoundView]
-    effects: list[EffectView]
-    starts: int
-    evictions: int
-    events: int
-    assumptions: list[str]
-
-
 MAX_CHANGES = 1_000
+MAX_RECORDED_BYTES = 1_048_576
+MAX_CHANGES_NAMED = 20
 MAX_EFFECTS = 1_000
 ASSUMPTIONS = (message("NoOtherChanges"), message("VictimsStopImmediately"))
 
@@ -196,6 +137,84 @@ async def simulate(
     for predicted in (outcome.at_first, outcome.in_the_end):
         await run_yielding(drop(predicted))
     return view
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationOrder:
+    """A simulation as a user asked for it: its title, its manifests and its other changes."""
+
+    title: str
+    documents: str
+    others: OtherChanges
+    actor: str
+
+    def raise_if_too_large(self) -> None:
+        """Raises `LimitExceeded` for manifests that are too long to be recorded."""
+        if len(self.documents.encode()) > MAX_RECORDED_BYTES:
+            raise LimitExceeded("SimulationNotRecorded", maximum=MAX_RECORDED_BYTES)
+
+
+async def record_simulation(
+    services: ApplicationServices,
+    order: SimulationOrder,
+    changes: Sequence[StreamCommand],
+    found: SimulationView,
+    at: Instant,
+) -> SimulationView:
+    """Keeps a what-if that was run on the state of `at`, and returns it with the id of the record.
+
+    Only its result in one line is kept: on the state at its position it gives the rest again.
+    """
+    streams = tuple(dict.fromkeys(change.stream for change in changes))
+    workloads_only = all(kind_and_key(stream)[0] == "workload" for stream in streams)
+    record = SimulationRecord(
+        id=services.ids.new(),
+        kind="Workload" if workloads_only else "Change",
+        title=order.title,
+        created_at=services.clock.now(),
+        created_by=order.actor,
+        state="Done",
+        from_position=found.as_of.position,
+        to_position=found.as_of.position,
+        begin_at=at,
+        end_at=at,
+        documents=order.documents,
+        others=order.others,
+        changes=streams[:MAX_CHANGES_NAMED],
+        finished_at=services.clock.now(),
+        result=result_of(found),
+    )
+    await services.writing.do(lambda: services.simulations.add(record))
+    await services.writing.do(lambda: services.simulations.forget(keep=MAX_KEPT))
+    return replace(found, record=record.id)
+
+
+def result_of(found: SimulationView) -> Message:
+    """What would become of the workload, of several of them, or of those that a change affects."""
+    if not found.workloads:
+        if not found.effects:
+            return message("SimulatedNoEffect")
+        return message("SimulatedEffects", starts=found.starts, evictions=found.evictions)
+    if len(found.workloads) > 1:
+        admitted = sum(each.in_the_end == "Admitted" for each in found.workloads)
+        return message("SimulatedWorkloads", admitted=admitted, workloads=len(found.workloads))
+    (only,) = found.workloads
+    match only.verdict:
+        case "Admitted":
+            return message("SimulatedAdmission")
+        case "MakesRoom":
+            return message("SimulatedPreemption", victims=len(only.victims))
+        case "Gone":
+            return message("SimulatedDeletion")
+        case "Waits":
+            if only.dominant == UNSCHEDULABLE:
+                return message("SimulatedUnschedulable")
+            start = only.expected_start.about if only.expected_start else None
+            return message("SimulatedPending", start=_instant_of(start) if start else None)
+
+
+def _instant_of(text: Timestamp) -> Instant:
+    return (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
 
 
 async def _ended_among(
@@ -310,82 +329,70 @@ def _verdict(predicted: PredictedState) -> PredictedStatus:
     return "MakesRoom" if workload.round_id else "Waits"
 
 
-class HostPods(Whole, kw_only=True, frozen=True):
-    """Pods on one host."""
+class CheckView(Whole, kw_only=True, frozen=True):
+    """The newest prediction of a backtest that was applied; `verdict` is null until its check.
 
-    host: str
-    pods: int
+    Missed if it missed in one ClusterQueue, Held if it held in one and missed in none.
+    """
+
+    recorded_at: Timestamp
+    due_at: Timestamp
+    verdict: PredictionVerdict | None
 
 
-class DepartureView(Whole, kw_only=True, frozen=True):
-    """A workload on the nodes; `hosts` are where its pods would go, `reason` why nowhere."""
+class RecordView(Schema, kw_only=True, frozen=True):
+    """A simulation that was run: what was simulated, and what came of it in one line.
 
-    workload: str
-    pods: int
-    outcome: Literal["Moves", "Waits", "Evicted"]
-    hosts: list[HostPods]
-    reason: str
+    `position` and `beginAt` are of the state that a what-if began with, `endAt` where a backtest
+    ends. `result` is empty until there is one; of a backtest that failed it says why.
+    """
+
+    id: str
+    kind: SimulationKind
+    title: str = ""
+    state: BacktestState
+    percent: int
+    changes: list[str] = []
+    created_at: Timestamp
+    created_by: str
+    position: Position
+    begin_at: Timestamp
+    end_at: Timestamp
+    result: str = ""
     code: str = ""
     arguments: Free = {}
+    check: CheckView | None = None
+    documents: str = ""
+    delete: str = ""
+    priority: str = ""
+    cordon: str = ""
 
 
-class DrainPreview(Whole, kw_only=True, frozen=True):
-    """Every workload with pods on a node, and its placement if the node were drained now."""
-
-    position: Position
-    at: Timestamp
-    node: str
-    workloads: list[DepartureView]
-
-
-class ExecutorDrainPreview(Whole, kw_only=True, frozen=True):
-    """Every workload with pods on nodes of an executor, and its placement without all of these."""
-
-    position: Position
-    at: Timestamp
-    executor: str
-    nodes: list[str]
-    workloads: list[DepartureView]
-
-
-async def executor_drain_preview(
-    services: ApplicationServices, name: str, scope: NamespaceScope
-) -> ExecutorDrainPreview:
-    """The preview for the nodes of an executor; raises `NotFound` without it."""
-    reader, at = services.reader, services.clock.now()
-    nodes = known_nodes(reader.cluster_state.config, name)
-    fork, position = reader.cluster_state.fork(), reader.cluster_state.position
-    moves = await services.history.executor.do(lambda: preview_joint_drain(fork, nodes, at))
-    return ExecutorDrainPreview(
-        position=position,
-        at=timestamp(at),
-        executor=name,
-        nodes=nodes,
-        workloads=[_departure(found, scope) for found in moves],
+def record_view(
+    services: ApplicationServices, record: SimulationRecord, *, whole: bool
+) -> RecordView:
+    """A simulation as it is listed; `whole` with its manifests and other changes."""
+    result = record.result
+    return view_from(
+        RecordView,
+        record,
+        percent=percent_of(record),
+        changes=list(changes_of(record)),
+        position=record.from_position,
+        result=text_of(result) if result else record.failure,
+        code=result.code if result else "",
+        arguments=arguments_view(result, None) if result else {},
+        check=_check_view(services, record),
+        documents=record.documents if whole else "",
+        **asdict(record.others if whole else OtherChanges()),
     )
 
 
-def drain_preview(services: ApplicationServices, node: str, scope: NamespaceScope) -> DrainPreview:
-    """The preview for a node; raises `NotFound`. Other teams' names are withheld."""
-    cluster_state = services.reader.cluster_state
-    if node not in cluster_state.config.nodes:
-        raise NotFound("ObjectNotFound", kind="Node", name=node)
-    return DrainPreview(
-        position=cluster_state.position,
-        at=timestamp(services.clock.now()),
-        node=node,
-        workloads=[_departure(found, scope) for found in preview_drain(cluster_state, node)],
-    )
-
-
-def _departure(found: PodMove, scope: NamespaceScope) -> DepartureView:
-    is_visible = allows(scope, workload_stream(found.workload))
-    return DepartureView(
-        workload=found.workload if is_visible else FOREIGN_WORKLOAD,
-        pods=found.pods,
-        outcome=found.outcome,
-        hosts=[HostPods(host=host, pods=pods) for host, pods in found.hosts],
-        reason=message_text(found.reason, scope) if found.reason else "",
-        code=found.reason.code if found.reason else "",
-        arguments=arguments_view(found.reason, scope) if found.reason else {},
-    )
+def _check_view(services: ApplicationServices, record: SimulationRecord) -> CheckView | None:
+    known = services.reader.cluster_state.recent_starts.predictions.values()
+    of_it = (each for each in known if each.backtest == record.id)
+    newest = max(of_it, key=lambda each: each.recorded_at, default=None)
+    if newest is None:
+        return None
+    verdict = verdict_on_all(newest.observed)
+    return view_from(CheckView, newest, verdict=verdict)

@@ -125,6 +125,16 @@ def verdict_on(observed: ObservedWaits) -> PredictionVerdict:
     return "Held" if PERCENT * longer <= TOLERATED_PERCENT * all_of_them else "Missed"
 
 
+def verdict_on_all(observed: tuple[ObservedWaits, ...]) -> PredictionVerdict | None:
+    """The verdict on all waits of a prediction; None before its check.
+
+    Missed if one was missed, else Held if one held; without a start or a queue it is of the rest.
+    """
+    verdicts = {verdict_on(each) for each in observed}
+    by_weight: tuple[PredictionVerdict, ...] = ("Missed", "Held", "NoStarts", "QueueChanged")
+    return next((verdict for verdict in by_weight if verdict in verdicts), None)
+
+
 class RecentStart(msgspec.Struct, frozen=True):
     """A workload that got quota: its creation, its key and the reservation."""
 

@@ -163,6 +163,20 @@ TEXTS: Mapping[str, Text] = {
     "EditSmallerPods": Text("{have} per pod"),
     "EditAnyDomain": Text("Prefer one {level:label}, not require it"),
     "EditRaiseQuota": Text("Raise quota of {cluster_queue} by {missing}"),
+    # What came of a simulation, in one line
+    "SimulatedAdmission": Text("Would be admitted now"),
+    "SimulatedPreemption": Text("Would be admitted after preempting {victims:workload}"),
+    "SimulatedPending": Text("Would stay pending[, expected to start about {start:time}]"),
+    "SimulatedUnschedulable": Text("Would be unschedulable"),
+    "SimulatedDeletion": Text("Would be deleted"),
+    "SimulatedWorkloads": Text("{admitted} of {workloads:workload} would be admitted"),
+    "SimulatedEffects": Text("{starts:workload} would start, {evictions} would be evicted"),
+    "SimulatedNoEffect": Text("No workload affected"),
+    "BacktestUnchanged": Text("No difference in {workloads:workload}"),
+    "BacktestDiffers": Text(
+        "[{wait}; ]{earlier:workload} earlier, {later} later, {lost} did not start"
+    ),
+    "BacktestWait": Text("p95 wait of {queue} {before:duration} → {after:duration}"),
     # What an action on a stuck workload changes
     "TheHold": Text("the hold"),
     "TheBackoff": Text("the backoff"),

@@ -144,6 +144,9 @@ TEXTS: Mapping[str, Text] = {
     "TooManyStreams": Text("This token may have {maximum:event stream} open at once"),
     "SimulationTooLong": Text("The simulation takes too long"),
     "TooManyChanges": Text("A simulation has at most {maximum:change}"),
+    "SimulationNotRecorded": Text(
+        "Manifests of more than {maximum:byte} are not recorded", "Simulate them without a record."
+    ),
     "TooManyEvents": Text("The time range has {count:event}; at most {maximum} allowed"),
     "TooManyWorkloads": Text("The time range has {count:workload}; at most {maximum} allowed"),
     "WritesOverloaded": Text("Too many pending writes"),

@@ -21,6 +21,10 @@ test("one page is the current one", () => {
   expect(here("/workloads", "?filter=owner%3Ame")).toEqual(["My work"]);
   expect(here("/workloads", "?filter=gpu%3A%3E8")).toEqual(["Workloads"]);
   expect(here("/workloads/team-a/train")).toEqual(["Workloads"]);
+  expect(here("/simulations/s1")).toEqual(["Simulations"]);
+  expect(here("/simulations/lab")).toEqual(["Policy lab"]);
+  expect(here("/backtests/b1")).toEqual(["Simulations"]);
+  expect(here("/what-if")).toEqual(["Simulations"]);
 });
 
 test("no key leads to two pages", () => {

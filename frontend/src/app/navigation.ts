@@ -1,5 +1,5 @@
 // The pages in the order of the sidebar, with the key that follows "g", and the roles that they are folded for.
-import { Boxes, FlaskConical, GitCompareArrows, Inbox, LifeBuoy, LayoutDashboard, type LucideIcon, Plug, RefreshCw, Rewind, ScrollText, Send, SlidersHorizontal, SlidersVertical, Swords, UserRound, Waypoints } from "lucide-react";
+import { Boxes, FlaskConical, GitCompareArrows, Inbox, LifeBuoy, LayoutDashboard, type LucideIcon, Plug, RefreshCw, ScrollText, Send, SlidersHorizontal, SlidersVertical, Swords, UserRound, Waypoints } from "lucide-react";
 
 import type { Identity } from "@/lib/api/types";
 
@@ -13,6 +13,8 @@ export interface Destination {
   group: PageGroup;
   /** The users it is folded for: those with the role submitter, or all others. */
   folded?: "submitters" | "others";
+  /** Other addresses that belong to it. */
+  below?: readonly string[];
 }
 
 export const ATTENTION = "/needs-attention";
@@ -26,9 +28,8 @@ export const DESTINATIONS: Destination[] = [
   { key: "t", words: "Topology", path: "/topology", icon: Waypoints, group: "Work" },
   { key: "p", words: "Preemptions", path: "/preemptions", icon: Swords, group: "Work", folded: "submitters" },
   { key: "n", words: "Submit", path: "/submit", icon: Send, group: "Change" },
-  { key: "s", words: "Simulator", path: "/what-if", icon: FlaskConical, group: "Change", folded: "submitters" },
+  { key: "s", words: "Simulations", path: "/simulations", icon: FlaskConical, group: "Change", folded: "submitters", below: ["/what-if", "/backtests"] },
   { key: "l", words: "Policy lab", path: "/simulations/lab", icon: SlidersVertical, group: "Change", folded: "submitters" },
-  { key: "b", words: "Backtests", path: "/backtests", icon: Rewind, group: "Change", folded: "submitters" },
   { key: "c", words: "Configuration", path: "/configuration", icon: SlidersHorizontal, group: "Change", folded: "submitters" },
   { key: "h", words: "Change history", path: "/history", icon: GitCompareArrows, group: "Change", folded: "submitters" },
   { key: "e", words: "Event log", path: "/events", icon: ScrollText, group: "Record", folded: "submitters" },
@@ -53,9 +54,13 @@ export function firstPages(identity: Identity | undefined): Destination[] {
 /** Whether the address is the page's; of two that fit, the one that says more. */
 export function isHere(page: Destination, path: string, search: string): boolean {
   const [place = "", query = ""] = page.path.split("?");
-  const isPlace = place === "/" ? path === "/" : path === place || path.startsWith(`${place}/`);
-  if (!isPlace) return false;
+  if (!isAt(path, [place, ...(page.below ?? [])])) return false;
+  if (DESTINATIONS.some((other) => other.path.startsWith(`${place}/`) && isAt(path, [other.path]))) return false;
   const asks = (given: string) => [...new URLSearchParams(given)].every(([name, value]) => new URLSearchParams(search).get(name) === value);
   if (query !== "") return asks(query);
   return !DESTINATIONS.some((other) => other.path.startsWith(`${page.path}?`) && asks(other.path.split("?")[1] ?? ""));
+}
+
+function isAt(path: string, places: readonly string[]): boolean {
+  return places.some((place) => path === place || (place !== "/" && path.startsWith(`${place}/`)));
 }

@@ -26,6 +26,8 @@ const PreemptionsPage = lazyRouteComponent(() => import("@/features/preemptions/
 const RoundPage = lazyRouteComponent(() => import("@/features/preemptions/components/round-page"), "RoundPage");
 const QueuePage = lazyRouteComponent(() => import("@/features/queues/components/queue-page"), "QueuePage");
 const QueuesPage = lazyRouteComponent(() => import("@/features/queues/components/queues-page"), "QueuesPage");
+const RecordedSimulationPage = lazyRouteComponent(() => import("@/features/what-if/components/recorded-simulation-page"), "RecordedSimulationPage");
+const SimulationsPage = lazyRouteComponent(() => import("@/features/backtests/components/simulations-page"), "SimulationsPage");
 const SubmitPage = lazyRouteComponent(() => import("@/features/submit/components/submit-page"), "SubmitPage");
 const TopologyPage = lazyRouteComponent(() => import("@/features/topology/components/topology-page"), "TopologyPage");
 const WhatIfPage = lazyRouteComponent(() => import("@/features/what-if/components/what-if-page"), "WhatIfPage");
@@ -80,6 +82,16 @@ const events = createRoute({ getParentRoute: () => root, path: "/events", compon
 
 const whatIf = createRoute({ getParentRoute: () => root, path: "/what-if", component: WhatIfPage });
 const configuration = createRoute({ getParentRoute: () => root, path: "/configuration", component: ConfigurationPage });
+const simulations = createRoute({ getParentRoute: () => root, path: "/simulations", component: SimulationsPage });
+const simulation = createRoute({
+  getParentRoute: () => root,
+  path: "/simulations/$id",
+  loader: () => RecordedSimulationPage.preload?.(),
+  component: function SimulationRoute() {
+    const { id } = simulation.useParams();
+    return <RecordedSimulationPage key={id} id={id} />;
+  },
+});
 const lab = createRoute({ getParentRoute: () => root, path: "/simulations/lab", component: LabPage });
 const backtests = createRoute({ getParentRoute: () => root, path: "/backtests", component: BacktestsPage });
 const backtest = createRoute({
@@ -123,7 +135,7 @@ const node = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, topology, preemptions, round, events, whatIf, lab, backtests, backtest, configuration, history, cycles, cycle, executors, executor, node]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, topology, preemptions, round, events, whatIf, simulations, simulation, lab, backtests, backtest, configuration, history, cycles, cycle, executors, executor, node]),
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,

@@ -44,5 +44,6 @@ describe("the address of a read", () => {
   it("speaks of now where there is no past", () => {
     expect(withMoment(new URL("http://h/v1/whoami"), "7", 99).search).toBe("?minPosition=99");
     expect(withMoment(new URL("http://h/v1/backtests/b1"), "7", 99).search).toBe("?minPosition=99");
+    expect(withMoment(new URL("http://h/v1/simulations"), "7", 99).search).toBe("?minPosition=99");
   });
 });

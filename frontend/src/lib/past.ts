@@ -1,7 +1,7 @@
 // The moment everything on screen is shown at: empty for now, else a log position or a time.
 const NAME = "at";
 /** Resources without a past: the identity of the caller, and what is kept beside the log. */
-const OF_NOW = ["/v1/backtests", "/v1/can-i", "/v1/system", "/v1/tokens", "/v1/views", "/v1/whoami"];
+const OF_NOW = ["/v1/backtests", "/v1/can-i", "/v1/simulations", "/v1/system", "/v1/tokens", "/v1/views", "/v1/whoami"];
 const listeners = new Set<() => void>();
 let moment = typeof window === "undefined" ? "" : momentIn(window.location.search);
 

@@ -1,6 +1,6 @@
 """Cycle records, backtests, tokens and cached folds in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from threading import Lock
 
 from msgspec.structs import replace
@@ -15,7 +15,13 @@ from headgate.application.scheduling_cycles import (
     CycleSums,
     CycleTiming,
 )
-from headgate.application.simulation_records import UNFINISHED, ClaimedBacktest, SimulationRecord
+from headgate.application.simulation_records import (
+    SIMULATION_KINDS,
+    UNFINISHED,
+    ClaimedBacktest,
+    SimulationKind,
+    SimulationRecord,
+)
 from headgate.application.snapshot_store import CachedFold, NewFold
 from headgate.domain.values.instants import Instant
 
@@ -111,7 +117,7 @@ def _matches(query: CycleQuery, record: CycleRecord) -> bool:
 
 
 class MemorySimulationStore:
-    """Fills the port `BacktestBook`."""
+    """Fills the port `SimulationStore`."""
 
     def __init__(self) -> None:
         self._kept: dict[str, SimulationRecord] = {}
@@ -120,17 +126,28 @@ class MemorySimulationStore:
         self._lock = Lock()
 
     def add(self, job: SimulationRecord) -> None:
-        """Keep a new job."""
+        """Keep a new one; one with `finished_at` is over."""
         self._kept[job.id] = job
         self._progress[job.id] = None
 
     def find(self, job_id: str) -> SimulationRecord | None:
-        """The job of that id, if it is kept."""
+        """The one of that id, if it is kept."""
         return self._kept.get(job_id)
 
-    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[SimulationRecord]:
-        """Jobs without their outcome, newest first, keyset paged."""
-        found = self._newest_first()
+    def page(
+        self,
+        *,
+        before: tuple[Instant, str] | None,
+        limit: int,
+        kinds: Collection[SimulationKind] = SIMULATION_KINDS,
+        author: str = "",
+    ) -> list[SimulationRecord]:
+        """Those of some kinds and of one author or all, newest first, keyset paged."""
+        found = [
+            job
+            for job in self._newest_first()
+            if job.kind in kinds and author in ("", job.created_by)
+        ]
         after = [job for job in found if before is None or (job.created_at, job.id) < before]
         return [replace(job, outcome=None) for job in after[:limit]]
 
@@ -160,11 +177,22 @@ class MemorySimulationStore:
             return True
 
     def forget(self, *, keep: int) -> int:
-        """Delete all finished jobs but the newest so many; how many went."""
-        old = [job for job in self._newest_first() if job.state not in UNFINISHED][keep:]
-        for job in old:
-            del self._kept[job.id], self._progress[job.id]
-        return len(old)
+        """Deletes finished ones but the newest so many backtests, and what-ifs of each author."""
+        groups: dict[str, list[str]] = {}
+        for job in self._newest_first():
+            if job.state not in UNFINISHED:
+                group = "" if job.kind == "Backtest" else job.created_by
+                groups.setdefault(group, []).append(job.id)
+        return self._delete([each for ids in groups.values() for each in ids[keep:]])
+
+    def forget_what_ifs(self) -> int:
+        """Deletes all that are no backtests; how many went."""
+        return self._delete([job.id for job in self._kept.values() if job.kind != "Backtest"])
+
+    def _delete(self, ids: list[str]) -> int:
+        for each in ids:
+            del self._kept[each], self._progress[each]
+        return len(ids)
 
     def _newest_first(self) -> list[SimulationRecord]:
         return sorted(self._kept.values(), key=lambda one: (one.created_at, one.id), reverse=True)

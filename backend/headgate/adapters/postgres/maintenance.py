@@ -65,8 +65,8 @@ class PostgresMaintenance:
         """Delete all records of cycles but the newest so many; how many went."""
         return PostgresCycleStore(self._pool).forget(keep=keep)
 
-    def forget_backtests(self, *, keep: int) -> int:
-        """Delete all ended backtests but the newest so many; how many went."""
+    def forget_simulations(self, *, keep: int) -> int:
+        """Deletes ended simulations but the newest so many; how many went."""
         return PostgresSimulationStore(self._pool).forget(keep=keep)
 
     def forget_empty_tallies(self) -> int:

@@ -1,10 +1,10 @@
-"""Backtests, tokens and cached folds in Postgres.
+"""Simulations, tokens and cached folds in Postgres.
 
 Folds are checked against their digest on the way out.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -14,12 +14,18 @@ from psycopg.types.json import Jsonb
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.application.access.identity import ServiceAccount, Token
 from headgate.application.access.rights import Grant
-from headgate.application.simulation_records import ClaimedBacktest, SimulationRecord
+from headgate.application.simulation_records import (
+    SIMULATION_KINDS,
+    ClaimedBacktest,
+    SimulationKind,
+    SimulationRecord,
+)
 from headgate.application.snapshot_store import CachedFold, NewFold, Parts
 from headgate.domain.values.instants import Instant
 
 _ADD = """
-    INSERT INTO backtest (id, created_at, is_over, revision, body) VALUES (%s, %s, false, %s, %s)
+    INSERT INTO backtest (id, created_at, is_over, revision, body, kind, author)
+    VALUES (%s, %s, %s, %s, %s, %s, %s)
 """
 
 
@@ -39,15 +45,20 @@ _SAVE = """
 """
 
 
-_FORGET_BACKTESTS = """
-    DELETE FROM backtest WHERE is_over AND (created_at, id) < (
-        SELECT created_at, id FROM backtest WHERE is_over
-        ORDER BY created_at DESC, id DESC OFFSET %s - 1 LIMIT 1)
+_FORGET_SIMULATIONS = """
+    DELETE FROM backtest WHERE id IN (
+        SELECT id FROM (
+            SELECT id, row_number() OVER (
+                PARTITION BY CASE WHEN kind = 'Backtest' THEN NULL ELSE author END
+                ORDER BY created_at DESC, id DESC) AS place
+            FROM backtest WHERE is_over) AS ranked
+        WHERE place > %s)
 """
 
 
 _PAGE = """
-    SELECT body FROM backtest WHERE (created_at, id) < (%s, %s)
+    SELECT body FROM backtest
+    WHERE (created_at, id) < (%s, %s) AND kind = ANY(%s) AND %s IN ('', author)
     ORDER BY created_at DESC, id DESC LIMIT %s
 """
 
@@ -65,20 +76,30 @@ class PostgresSimulationStore:
         self._pool = pool
 
     def add(self, job: SimulationRecord) -> None:
-        """Keep a new job."""
-        self._do(_ADD, (job.id, job.created_at, job.revision, msgspec.msgpack.encode(job)))
+        """Keep a new one; one with `finished_at` is over."""
+        is_over, body = job.finished_at is not None, msgspec.msgpack.encode(job)
+        first = (job.id, job.created_at, is_over, job.revision, body, job.kind, job.created_by)
+        self._do(_ADD, first)
 
     def find(self, job_id: str) -> SimulationRecord | None:
-        """The job of that id, if it is kept."""
+        """The one of that id, if it is kept."""
         with connection_of(self._pool) as connection:
             query = "SELECT coalesce(outcome, body) FROM backtest WHERE id = %s"
             row = connection.execute(query, (job_id,)).fetchone()
         return _RECORD_DECODER.decode(row[0]) if row else None
 
-    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[SimulationRecord]:
-        """Jobs without their outcome, newest first, keyset paged."""
+    def page(
+        self,
+        *,
+        before: tuple[Instant, str] | None,
+        limit: int,
+        kinds: Collection[SimulationKind] = SIMULATION_KINDS,
+        author: str = "",
+    ) -> list[SimulationRecord]:
+        """Those of some kinds and of one author or all, newest first, keyset paged."""
+        values = (*(before or _LAST), list(kinds), author, limit)
         with connection_of(self._pool) as connection:
-            rows = connection.execute(_PAGE, (*(before or _LAST), limit)).fetchall()
+            rows = connection.execute(_PAGE, values).fetchall()
         return [_RECORD_DECODER.decode(row[0]) for row in rows]
 
     def unfinished(self) -> int:
@@ -104,8 +125,12 @@ class PostgresSimulationStore:
         return self._do(_SAVE, found) == 1
 
     def forget(self, *, keep: int) -> int:
-        """Delete all finished jobs but the newest so many; how many went."""
-        return self._do(_FORGET_BACKTESTS, (keep,))
+        """Deletes finished ones but the newest so many backtests, and what-ifs of each author."""
+        return self._do(_FORGET_SIMULATIONS, (keep,))
+
+    def forget_what_ifs(self) -> int:
+        """Deletes all that are no backtests; how many went."""
+        return self._do("DELETE FROM backtest WHERE kind <> %s", ("Backtest",))
 
     def _do(self, statement: str, values: tuple[Any, ...]) -> int:
         with connection_of(self._pool) as connection:

@@ -28,6 +28,7 @@ BacktestId = Annotated[str, argument("ID", "Backtest ID (default: list all)")]
 Begin = Annotated[str, option("START", "Start: position or RFC 3339 time", "--from")]
 End = Annotated[str, option("END", "End (default: now)", "--to")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait and print the result")]
+Title = Annotated[str, option("TEXT", "Title in the list of simulations")]
 Cancel = Annotated[bool, typer.Option("--cancel", help="Cancel the backtest")]
 
 
@@ -38,6 +39,7 @@ def backtest(
     files: Files = [],  # noqa: B006 - Typer copies it
     begin: Begin = "",
     end: End = "",
+    title: Title = "",
     wait: Wait = False,
     cancel: Cancel = False,
     limit: Limit = 20,
@@ -50,7 +52,8 @@ def backtest(
     """
     with client_of(ctx) as client:
         if begin:
-            query = {"from": begin, **({"to": end} if end else {})}
+            others = {"to": end, "title": title}
+            query = {"from": begin, **{name: text for name, text in others.items() if text}}
             found = client.ask_for_backtest(documents_of(files) if files else b"", query)
         elif files or end:
             raise CommandFailed("specify the start: --from", code=ExitCode.USAGE)

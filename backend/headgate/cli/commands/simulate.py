@@ -1,4 +1,4 @@
-"""`simulate`: the scheduling impact of a workload or change, without applying it.
+"""`simulate` and `simulations`: the scheduling impact of a change, and the list of what was tried.
 
 Expectations (`--expect`) decide the exit code.
 """
@@ -12,8 +12,9 @@ import typer
 from headgate.cli.commands.why import blocker_table
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
-from headgate.cli.options import Files, Output, client_of, documents_of, option
+from headgate.cli.options import Files, Limit, Output, argument, client_of, documents_of, option
 from headgate.cli.output import Format, columns, say, show, show_rows, show_value
+from headgate.cli.units import age_of, until
 
 Object = dict[str, Any]
 
@@ -93,6 +94,10 @@ Priority = Annotated[
     list[str], option("WORKLOAD:NUMBER", "Override priority, as NAMESPACE/NAME:NUMBER")
 ]
 Cordon = Annotated[list[str], option("NODE", "Simulate cordoning a node")]
+Title = Annotated[str, option("TEXT", "Title in the list of simulations")]
+Record = Annotated[
+    bool, typer.Option("--record/--no-record", help="Keep it in the list of simulations")
+]
 
 
 def simulate(
@@ -103,6 +108,8 @@ def simulate(
     priority: Priority = [],  # noqa: B006
     cordon: Cordon = [],  # noqa: B006
     expect: Expected = [],  # noqa: B006
+    title: Title = "",
+    record: Record = True,
     output: Output = Format.TABLE,
 ) -> None:
     """Simulate a change without applying it.
@@ -115,12 +122,13 @@ def simulate(
         "priority": ",".join(priority),
         "cordon": ",".join(cordon),
     }
+    kept = {"record": "true", "title": title} if record else {}
     if not files and not any(others.values()):
         hint = "specify -f FILE, --delete, --priority or --cordon"
         raise CommandFailed(hint, code=ExitCode.USAGE)
     documents = documents_of(files) if files else b""
     with client_of(ctx) as client:
-        show_simulation(client.simulate(documents, others), output, expect)
+        show_simulation(client.simulate(documents, others | kept), output, expect)
 
 
 def show_simulation(found: Object, output: Format, expected: Sequence[Expectation] = ()) -> None:
@@ -191,3 +199,60 @@ def _show_workload(workload: Object) -> None:
     for step in workload.get("wouldUnblock", []):
         show(f"  to unblock: {step}")
     show("")
+
+
+SimulationId = Annotated[str, argument("ID", "Simulation ID (default: list all)")]
+Kind = Annotated[str, option("KINDS", "Filter by kind: Workload, Change, Backtest")]
+Mine = Annotated[bool, typer.Option("--mine", help="List your own simulations only")]
+
+
+def simulations(
+    ctx: typer.Context,
+    *,
+    simulation: SimulationId = "",
+    kind: Kind = "",
+    mine: Mine = False,
+    limit: Limit = 20,
+    output: Output = Format.TABLE,
+) -> None:
+    """List simulations and backtests that were run, or show one with its manifests.
+
+    Simulate it again as it was: `headgate simulations ID`, then simulate with --at.
+    """
+    with client_of(ctx) as client:
+        if simulation:
+            found = client.read(f"/v1/simulations/{simulation}")
+            items = [found]
+        else:
+            query = {"limit": str(limit), "kind": kind, "author": "me" if mine else ""}
+            found = client.read("/v1/simulations", {k: v for k, v in query.items() if v})
+            items = found["items"]
+    if output not in {Format.TABLE, Format.WIDE, Format.CSV}:
+        show_value(found, output)
+        return
+    show_rows(RECORD_HEADERS, [_record_row(each) for each in items], output)
+    if simulation and found.get("documents") and output != Format.CSV:
+        show(f"\n{found['documents'].rstrip()}")
+
+
+RECORD_HEADERS = ["simulation", "age", "kind", "title", "state", "result", "check", "by"]
+
+
+def _record_row(found: Object) -> list[str]:
+    running = found["state"] == "Running"
+    return [
+        found["id"],
+        age_of(found["createdAt"]),
+        found["kind"],
+        found.get("title") or ", ".join(found.get("changes", [])) or "no overrides",
+        f"{found['state']} {found['percent']}%" if running else found["state"],
+        found.get("result", "-"),
+        _check_of(found.get("check")),
+        found["createdBy"].partition(":")[2] or found["createdBy"],
+    ]
+
+
+def _check_of(check: Object | None) -> str:
+    if check is None:
+        return "-"
+    return check["verdict"] or f"due {until(check['dueAt'])}"

@@ -72,6 +72,8 @@ export type Simulation = Schemas["SimulationView"];
 export type Foreseen = Schemas["ForeseenView"];
 export type Effect = Schemas["EffectView"];
 
+/** A what-if that was recorded, or a backtest, as the list of simulations has it. */
+export type SimulationRecord = Schemas["RecordView"];
 export type Backtest = Schemas["BacktestView"];
 export type BacktestResult = Schemas["BacktestResult"];
 export type PredictionList = Schemas["PredictionList"];

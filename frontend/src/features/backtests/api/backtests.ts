@@ -1,5 +1,5 @@
 // Starts, watches and cancels backtests.
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
 import type { Backtest } from "@/lib/api/types";
@@ -8,13 +8,19 @@ import { isUnfinished } from "../model/backtests";
 
 const YAML = { "Content-Type": "application/yaml" };
 const LOOK_AGAIN = 1_000;
+const PAGE_SIZE = 50;
 
-/** The newest backtests; read again and again while one is being worked off. */
-export function backtestsQuery() {
-  return queryOptions({
-    queryKey: ["backtests"],
-    queryFn: ({ signal }) => contentOf(api.GET("/v1/backtests", { params: { query: { limit: 50 } }, signal })),
-    refetchInterval: ({ state }) => (state.data?.items.some(isUnfinished) ? LOOK_AGAIN : false),
+/** Simulations of some kinds and of one author or of all, newest first; read again while one is being worked off. */
+export function simulationsQuery(kind: string, author: string) {
+  return infiniteQueryOptions({
+    queryKey: ["backtests", "simulations", kind, author],
+    queryFn: ({ pageParam, signal }) => {
+      const query = { kind: kind || undefined, author: author || undefined, before: pageParam || undefined, limit: PAGE_SIZE };
+      return contentOf(api.GET("/v1/simulations", { params: { query }, signal }));
+    },
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next ?? undefined,
+    refetchInterval: ({ state }) => (state.data?.pages.some(({ items }) => items.some(isUnfinished)) ? LOOK_AGAIN : false),
   });
 }
 
@@ -28,8 +34,8 @@ export function backtestQuery(id: string) {
 }
 
 /** Starts a backtest of a time range with these manifests. */
-export function askForBacktest({ from, to, documents }: { from: string; to: string; documents: string }): Promise<Backtest> {
-  const query = { from, to: to || undefined };
+export function askForBacktest({ from, to, documents, title = "" }: { from: string; to: string; documents: string; title?: string }): Promise<Backtest> {
+  const query = { from, to: to || undefined, title: title || undefined };
   return contentOf(api.POST("/v1/backtests", { params: { query }, headers: YAML, body: documents as never, bodySerializer: (body) => body as never }));
 }
 

@@ -24,8 +24,8 @@ export function BacktestPage({ id }: { id: string }) {
   return (
     <Page
       title="Backtest"
-      over={<RouterLink to="/backtests">Backtests</RouterLink>}
-      lead={found.data && `${changeWords(found.data)}, ${rangeWordsOf(found.data)}`}
+      over={<RouterLink to="/simulations">Simulations</RouterLink>}
+      lead={found.data && `${found.data.title || changeWords(found.data)}, ${rangeWordsOf(found.data)}`}
       actions={found.data && isUnfinished(found.data) && <CancelButton id={id} />}
     >
       <View query={found} rows={8}>

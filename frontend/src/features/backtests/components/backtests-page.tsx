@@ -1,46 +1,37 @@
 // Backtests: a form for a new one, and the list.
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { History } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { CodeEditor } from "@/components/ui/code-editor";
-import { SelectField } from "@/components/ui/fields";
+import { SelectField, TextField } from "@/components/ui/fields";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
-import { Timestamp } from "@/components/ui/timestamp";
-import { PlainTable } from "@/components/ui/plain-table";
 import { Empty, ProblemWords } from "@/components/ui/states";
-import { View } from "@/components/ui/view";
 import { problemOf } from "@/lib/api/problem";
-import type { Backtest } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { isAdmin, refusalFor } from "@/lib/permissions";
 import { PRESETS, rangeWords } from "@/lib/time-range";
 
-import { askForBacktest, backtestsQuery } from "../api/backtests";
-import { changeWords, rangeWordsOf, replayedRange } from "../model/backtests";
+import { askForBacktest } from "../api/backtests";
+import { replayedRange } from "../model/backtests";
 import styles from "./backtests.module.css";
 import lab from "./lab.module.css";
-import { StateBadge } from "./state-badge";
+import { SimulationList } from "./simulations-page";
 
 export function BacktestsPage() {
   const identity = useIdentity();
   // A backtest is about the work of all teams: a user without the role admin is told so at once, and what to use instead.
   const isForMe = identity === undefined || isAdmin(identity);
-  const list = useQuery({ ...backtestsQuery(), enabled: isAdmin(identity) });
   return (
-    <Page title="Backtests">
+    <Page title="Backtests" over={<RouterLink to="/simulations">Simulations</RouterLink>}>
       {isForMe ? (
         <div className={styles.stack}>
           <NewBacktest />
-          <Card title="Past backtests">
-            <View query={list} rows={3} empty={({ items }) => (items.length === 0 ? <Nothing /> : undefined)}>
-              {({ items }) => <List items={items} />}
-            </View>
-          </Card>
+          {isAdmin(identity) && <SimulationList kind="Backtest" />}
         </div>
       ) : (
         <Empty title="Admin role required">
@@ -50,14 +41,6 @@ export function BacktestsPage() {
         </Empty>
       )}
     </Page>
-  );
-}
-
-function Nothing() {
-  return (
-    <Empty title="No backtests yet">
-      <p>A backtest replays the past with other manifests or rules, and compares waits, preemptions and placements.</p>
-    </Empty>
   );
 }
 
@@ -72,8 +55,9 @@ function NewBacktest() {
   const [range] = useTimeRange();
   const [chosen, setChosen] = useState(OF_THE_PAGE);
   const [documents, setDocuments] = useState("");
+  const [title, setTitle] = useState("");
   const asking = useMutation({
-    mutationFn: () => askForBacktest({ ...replayedRange(chosen, range, Date.now()), documents }),
+    mutationFn: () => askForBacktest({ ...replayedRange(chosen, range, Date.now()), documents, title: title.trim() }),
     onSuccess: async ({ id }) => {
       await client.invalidateQueries({ queryKey: ["backtests"] });
       history.push(`/backtests/${encodeURIComponent(id)}`);
@@ -89,6 +73,7 @@ function NewBacktest() {
           options={[{ value: OF_THE_PAGE, words: rangeWords(range) }, ...presets, { value: WHOLE_LOG, words: "Whole log" }]}
           onChange={(event) => setChosen(event.target.value)}
         />
+        <TextField label="Title (optional)" maxLength={200} value={title} onChange={(event) => setTitle(event.target.value)} />
         <div className={lab.buttons}>
           <Button look="primary" refusal={refusal ?? (asking.isPending ? "In progress…" : undefined)} onClick={() => asking.mutate()}>
             <History aria-hidden="true" />
@@ -105,29 +90,5 @@ function NewBacktest() {
         <CodeEditor compact label="Manifests of the other configuration" hint="YAML of the objects that differ, such as a ClusterQueue with another quota" value={documents} onChange={setDocuments} />
       </Card>
     </>
-  );
-}
-
-function List({ items }: { items: Backtest[] }) {
-  return (
-    <PlainTable label="Backtests, newest first" heads={["Changes", "State", "Time range", { words: "By", spare: true }, "Created"]}>
-      {items.map((job) => (
-        <tr key={job.id}>
-          <td>
-            <RouterLink to={`/backtests/${encodeURIComponent(job.id)}`}>{changeWords(job)}</RouterLink>
-          </td>
-          <td>
-            <StateBadge job={job} />
-          </td>
-          <td className="number" title={`Positions ${job.fromPosition} to ${job.toPosition}`}>
-            {rangeWordsOf(job)}
-          </td>
-          <td data-spare>{job.createdBy.replace(/^user:/, "")}</td>
-          <td>
-            <Timestamp at={job.createdAt} />
-          </td>
-        </tr>
-      ))}
-    </PlainTable>
   );
 }

@@ -1,8 +1,6 @@
 // What was predicted when quotas were applied, and what became of it.
 import { useQuery } from "@tanstack/react-query";
-import { CircleCheck, CircleSlash, CircleX, Hourglass, type LucideIcon } from "lucide-react";
 
-import { Badge, type Tone } from "@/components/ui/badge";
 import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
@@ -13,17 +11,9 @@ import type { Prediction } from "@/lib/api/types";
 import { formatDuration } from "@/lib/format/times";
 
 import { predictionsQuery } from "../api/lab";
+import { VerdictBadge } from "./verdict-badge";
 
 type Wait = Prediction["waits"][number];
-type Verdict = NonNullable<Wait["verdict"]>;
-
-const VERDICTS: Record<Verdict | "Due", { words: string; tone: Tone; icon: LucideIcon }> = {
-  Due: { words: "Not due", tone: "wait", icon: Hourglass },
-  Held: { words: "Held", tone: "good", icon: CircleCheck },
-  Missed: { words: "Missed", tone: "bad", icon: CircleX },
-  NoStarts: { words: "No starts", tone: "idle", icon: CircleSlash },
-  QueueChanged: { words: "Changed since", tone: "idle", icon: CircleSlash },
-};
 
 export function Predictions() {
   const list = useQuery(predictionsQuery());
@@ -52,7 +42,6 @@ function Nothing() {
 }
 
 function Row({ item, wait }: { item: Prediction; wait: Wait }) {
-  const { words, tone, icon } = VERDICTS[wait.verdict ?? "Due"];
   const longer = wait.startedLater + wait.pendingLonger;
   return (
     <tr>
@@ -70,9 +59,7 @@ function Row({ item, wait }: { item: Prediction; wait: Wait }) {
         <Timestamp at={item.checkedAt ?? item.dueAt} />
       </td>
       <td>
-        <Badge tone={tone} icon={icon}>
-          {words}
-        </Badge>
+        <VerdictBadge verdict={wait.verdict} />
       </td>
       <td data-figure>{wait.verdict === null ? "—" : `${longer} of ${wait.started + wait.pendingLonger}`}</td>
     </tr>

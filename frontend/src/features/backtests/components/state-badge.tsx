@@ -8,7 +8,7 @@ import { stateTone } from "../model/backtests";
 
 const ICONS = { Waiting: Hourglass, Running: CirclePlay, Done: CircleCheck, Failed: CircleX, Cancelled: CircleSlash };
 
-export function StateBadge({ job }: { job: Backtest }) {
+export function StateBadge({ job }: { job: Pick<Backtest, "state" | "percent"> }) {
   return (
     <Badge tone={stateTone(job.state)} icon={ICONS[job.state]}>
       {job.state === "Running" ? `Running, ${job.percent} %` : job.state}

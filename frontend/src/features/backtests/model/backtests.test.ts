@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { changeWords, differenceWords, instantsOf, isUnfinished, replayedRange, shiftWords, waitWords } from "./backtests";
+import { changeWords, differenceWords, instantsOf, isUnfinished, replayedRange, shiftWords, simulationAddress, subjectWords, waitWords } from "./backtests";
 
 describe("a backtest in words", () => {
   it("says what was configured otherwise", () => {
@@ -33,4 +33,13 @@ describe("a backtest in words", () => {
     expect(instantsOf(range, 3)).toEqual([10, 20, 30]);
     expect(instantsOf(range, 1)).toEqual([10]);
   });
+});
+
+it("a simulation is named by its title, else by what it changes", () => {
+  expect(subjectWords({ kind: "Workload", title: "one more", changes: ["workload/team-a/train"] })).toBe("one more");
+  expect(subjectWords({ kind: "Workload", changes: ["workload/team-a/train"] })).toBe("team-a/train");
+  expect(subjectWords({ kind: "Change", changes: ["clusterqueue/a", "cohort/b", "node/c"] })).toBe("clusterqueue/a, cohort/b and 1 more");
+  expect(subjectWords({ kind: "Backtest" })).toBe("Current configuration and rules");
+  expect(simulationAddress({ kind: "Backtest", id: "b1" })).toBe("/backtests/b1");
+  expect(simulationAddress({ kind: "Change", id: "s1" })).toBe("/simulations/s1");
 });

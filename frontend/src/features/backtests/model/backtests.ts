@@ -1,6 +1,6 @@
 // Backtests in words and figures.
 import type { Tone } from "@/components/ui/badge";
-import type { Backtest, BacktestResult } from "@/lib/api/types";
+import type { Backtest, BacktestResult, SimulationRecord } from "@/lib/api/types";
 import { formatDuration } from "@/lib/format/times";
 import { boundsOf, rangeWords, type TimeRange } from "@/lib/time-range";
 
@@ -17,6 +17,8 @@ const DIFFERENCES: Record<Differing["what"][number], string> = {
   PreemptedLess: "is preempted less often",
   PlacedElsewhere: "is placed elsewhere",
 };
+
+const MAX_NAMED = 2;
 
 const TONES: Record<State, Tone> = { Waiting: "wait", Running: "run", Done: "good", Failed: "bad", Cancelled: "idle" };
 
@@ -38,6 +40,19 @@ export function rangeWordsOf({ beginAt, endAt }: Pick<Backtest, "beginAt" | "end
 /** The overridden objects. */
 export function changeWords({ changes }: Pick<Backtest, "changes">): string {
   return changes === undefined || changes.length === 0 ? "Current configuration and rules" : changes.join(", ");
+}
+
+/** What was simulated: its title, or the objects that it changes without their kind where all are workloads. */
+export function subjectWords({ kind, title = "", changes = [] }: Pick<SimulationRecord, "kind" | "title" | "changes">): string {
+  if (title !== "") return title;
+  const names = kind === "Workload" ? changes.map((one) => one.replace(/^workload\//, "")) : changes;
+  if (names.length > MAX_NAMED) return `${names.slice(0, MAX_NAMED).join(", ")} and ${names.length - MAX_NAMED} more`;
+  return changeWords({ changes: names });
+}
+
+/** The page of a simulation. */
+export function simulationAddress({ kind, id }: Pick<SimulationRecord, "kind" | "id">): string {
+  return `/${kind === "Backtest" ? "backtests" : "simulations"}/${encodeURIComponent(id)}`;
 }
 
 /** All differences of a workload. */

@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf, writtenOf } from "@/lib/api/request";
-import type { Simulation, WorkloadObject } from "@/lib/api/types";
+import type { Simulation, SimulationRecord, WorkloadObject } from "@/lib/api/types";
 
 const MAX_LOCAL_QUEUES = 1000;
 const YAML = { "Content-Type": "application/yaml" };
@@ -13,11 +13,39 @@ export interface Others {
   cordon: string;
 }
 
-/** Simulates applying these documents and the other changes; nothing is written. */
-export async function tryOut(documents: string, others: Others): Promise<Simulation> {
-  const query = { delete: others.remove || undefined, priority: others.priority || undefined, cordon: others.cordon || undefined };
-  const call = api.POST("/v1/simulations", { params: { query }, headers: YAML, body: documents as never, bodySerializer: asText });
-  return contentOf(call);
+export interface Asked {
+  documents: string;
+  others: Others;
+  /** What it is called in the list of simulations. */
+  title: string;
+}
+
+/** Simulates applying these documents and the other changes, and records that; nothing is applied. */
+export function tryOut({ documents, others, title }: Asked): Promise<Simulation> {
+  return simulate(documents, others, { record: true, title: title || undefined });
+}
+
+/** A recorded simulation once more, on the state that it began with. */
+export function replayQuery(id: string, position: number, { documents, others }: Pick<Asked, "documents" | "others">) {
+  return queryOptions({
+    queryKey: ["replay", id],
+    queryFn: () => simulate(documents, others, { at: String(position) }),
+    staleTime: Infinity,
+    retry: false,
+  });
+}
+
+function simulate(documents: string, others: Others, more: { record?: boolean; title?: string; at?: string }): Promise<Simulation> {
+  const query = { delete: others.remove || undefined, priority: others.priority || undefined, cordon: others.cordon || undefined, ...more };
+  return contentOf(api.POST("/v1/simulations", { params: { query }, headers: YAML, body: documents as never, bodySerializer: asText }));
+}
+
+/** A recorded simulation with its documents. */
+export function recordQuery(id: string) {
+  return queryOptions({
+    queryKey: ["simulation", id],
+    queryFn: ({ signal }): Promise<SimulationRecord> => contentOf(api.GET("/v1/simulations/{simulation}", { params: { path: { simulation: id } }, signal })),
+  });
 }
 
 /** Applies the documents in earnest. */

@@ -5,6 +5,7 @@ import { Badge, type Tone } from "@/components/ui/badge";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
+import { Timestamp } from "@/components/ui/timestamp";
 import type { Effect, Foreseen, Simulation } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
 import { domainsOf, type TopologyAssignment } from "@/lib/topology-assignment";
@@ -12,7 +13,8 @@ import { domainsOf, type TopologyAssignment } from "@/lib/topology-assignment";
 import { effectTone, effectWords, verdictWords } from "../model/outcomes";
 import styles from "./what-if.module.css";
 
-export function Outcome({ found }: { found: Simulation }) {
+/** `at` is the state that the simulation began with; without it the current one. */
+export function Outcome({ found, at }: { found: Simulation; at?: string }) {
   return (
     <>
       {found.workloads.map((workload) => (
@@ -34,7 +36,7 @@ export function Outcome({ found }: { found: Simulation }) {
         </Card>
       )}
       <p className={styles.assumptions}>
-        <span title={`Event #${found.asOf.position}`}>Simulated on the current state. Nothing was applied.</span> {found.assumptions.join(" ")}
+        <span title={`Event #${found.asOf.position}`}>Simulated on the {at === undefined ? "current state" : <>state of <Timestamp at={at} /></>}. Nothing was applied.</span> {found.assumptions.join(" ")}
       </p>
     </>
   );

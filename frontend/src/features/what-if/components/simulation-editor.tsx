@@ -1,5 +1,5 @@
 // The simulated change, and beside it what it would do.
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { FlaskConical, Send } from "lucide-react";
 import { useState } from "react";
 
@@ -10,11 +10,12 @@ import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { announce } from "@/components/ui/notices";
 import { Empty, Failed, PartialNote } from "@/components/ui/states";
+import { View } from "@/components/ui/view";
 import type { ApplyResults } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
 import { PAST_REFUSAL, shownMoment } from "@/lib/past";
 
-import { applyDocuments, type Others, tryOut } from "../api/simulations";
+import { applyDocuments, type Others, replayQuery, tryOut } from "../api/simulations";
 import { type Draft, documentOf } from "../model/drafts";
 import { DraftForm } from "./draft-form";
 import { Outcome } from "./outcome";
@@ -23,23 +24,30 @@ import styles from "./what-if.module.css";
 const NOTHING: Others = { priority: "", remove: "", cordon: "" };
 const UNTRIED = "Run the simulation first";
 
-interface Asked {
-  documents: string;
-  others: Others;
-}
-
 export interface SimulationEditorProps {
   /** What the form begins with; without one there is no form, only documents. */
   draft?: Draft;
   documents?: string;
+  others?: Others;
+  title?: string;
   doors?: readonly string[];
+  /** The recorded simulation that it begins with. */
+  recorded?: Recorded;
 }
 
-export function SimulationEditor({ draft: first, documents: begin, doors = [] }: SimulationEditorProps) {
+interface Recorded {
+  id: string;
+  position: number;
+  at: string;
+}
+
+export function SimulationEditor({ draft: first, documents: begin, others: begun = NOTHING, title: called = "", doors = [], recorded }: SimulationEditorProps) {
   const [draft, setDraft] = useState(first);
   const [documents, setDocuments] = useState(begin ?? (first ? documentOf(first) : ""));
-  const [others, setOthers] = useState(NOTHING);
-  const trying = useMutation({ mutationFn: (asked: Asked) => tryOut(asked.documents, asked.others) });
+  const [others, setOthers] = useState(begun);
+  const [title, setTitle] = useState(called);
+  const client = useQueryClient();
+  const trying = useMutation({ mutationFn: tryOut, onSuccess: () => client.invalidateQueries({ queryKey: ["backtests", "simulations"] }) });
   const doing = useMutation({ mutationFn: () => applyDocuments(documents), onSuccess: tellOf });
   const isTried = trying.isSuccess && trying.variables.documents === documents;
   const isCurrent = isTried && trying.variables.others === others;
@@ -47,7 +55,7 @@ export function SimulationEditor({ draft: first, documents: begin, doors = [] }:
   return (
     <>
       <div className={styles.actions}>
-        <Button look="primary" onClick={() => trying.mutate({ documents, others })}>
+        <Button look="primary" onClick={() => trying.mutate({ documents, others, title: title.trim() })}>
           <FlaskConical aria-hidden="true" />
           {trying.isPending ? "Simulating…" : "Run simulation"}
         </Button>
@@ -73,6 +81,7 @@ export function SimulationEditor({ draft: first, documents: begin, doors = [] }:
               />
             )}
             <CodeEditor compact label="Manifest to simulate" hint="YAML of workloads, queues, flavors or nodes" value={documents} onChange={setDocuments} />
+            <TextField label="Title (optional)" maxLength={200} value={title} onChange={(event) => setTitle(event.target.value)} />
             <details className={styles.more} open={others !== NOTHING}>
               <summary>Additional changes</summary>
               <OtherChanges others={others} onChange={setOthers} />
@@ -82,10 +91,19 @@ export function SimulationEditor({ draft: first, documents: begin, doors = [] }:
         <div className={styles.results}>
           {trying.isError && <Failed error={trying.error} />}
           {trying.data && <Outcome found={trying.data} />}
-          {trying.isIdle && <Untried />}
+          {trying.isIdle && (recorded ? <Replay recorded={recorded} documents={begin ?? ""} others={begun} /> : <Untried />)}
         </div>
       </div>
     </>
+  );
+}
+
+function Replay({ recorded: { id, position, at }, documents, others }: { recorded: Recorded; documents: string; others: Others }) {
+  const replay = useQuery(replayQuery(id, position, { documents, others }));
+  return (
+    <View query={replay} rows={6}>
+      {(found) => <Outcome found={found} at={at} />}
+    </View>
   );
 }
 

@@ -2737,13 +2737,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Simulations that were recorded and backtests, newest first
+         * @description Those of all with the right to read backtests, else one's own, as with `author=me`.
+         */
+        get: operations["listSimulations"];
         put?: never;
         /**
          * What would happen if these objects were applied
          * @description Objects as `/v1/apply` takes them; with `at` the simulation begins in the past.
          *
-         *     Real rules and real cycles on a fork of the state; nothing is written.
+         *     Real rules and real cycles on a fork of the state; nothing is written to the log.
          */
         post: operations["simulate"];
         delete?: never;
@@ -3014,6 +3018,26 @@ export interface paths {
          * @description Those that are not due yet among them.
          */
         get: operations["listPredictions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/simulations/{simulation}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One recorded simulation with its manifests
+         * @description Simulated again with `at` its position it gives the whole result.
+         */
+        get: operations["readSimulation"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3683,6 +3707,8 @@ export interface components {
         /** BacktestView */
         BacktestView: {
             id: string;
+            /** @default  */
+            title?: string;
             /** @enum {string} */
             state: "Waiting" | "Running" | "Done" | "Failed" | "Cancelled";
             /**
@@ -4029,6 +4055,21 @@ export interface components {
             message?: string;
             requeueAfterSeconds?: number | null;
             podSetUpdates?: components["schemas"]["PodSetChange"][];
+        };
+        /** CheckView */
+        CheckView: {
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            recordedAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            dueAt: string;
+            /** @enum {null|string} */
+            verdict: "Held" | "Missed" | "NoStarts" | "QueueChanged" | null;
         };
         /** ChosenWorkload */
         ChosenWorkload: {
@@ -6765,6 +6806,65 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** RecordPage */
+        RecordPage: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["RecordView"][];
+            next?: string | null;
+        };
+        /** RecordView */
+        RecordView: {
+            id: string;
+            /** @enum {string} */
+            kind: "Workload" | "Change" | "Backtest";
+            /** @default  */
+            title?: string;
+            /** @enum {string} */
+            state: "Waiting" | "Running" | "Done" | "Failed" | "Cancelled";
+            percent: number;
+            changes?: string[];
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            createdAt: string;
+            createdBy: string;
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            beginAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            endAt: string;
+            /** @default  */
+            result?: string;
+            /** @default  */
+            code?: string;
+            arguments?: {
+                [key: string]: unknown;
+            };
+            check?: components["schemas"]["CheckView"] | null;
+            /** @default  */
+            documents?: string;
+            /** @default  */
+            delete?: string;
+            /** @default  */
+            priority?: string;
+            /** @default  */
+            cordon?: string;
+        };
         /** References */
         References: {
             /**
@@ -7325,6 +7425,8 @@ export interface components {
             evictions: number;
             events: number;
             assumptions: string[];
+            /** @default  */
+            record?: string;
         };
         /** SoftEviction */
         SoftEviction: {
@@ -18795,6 +18897,51 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    listSimulations: {
+        parameters: {
+            query?: {
+                /** @description Kinds, by comma: Workload, Change, Backtest */
+                kind?: string | null;
+                /** @description As events name it, or `me` */
+                author?: string;
+                /** @description The `next` of the page before */
+                before?: string | null;
+                /** @description Most items of the answer. */
+                limit?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Simulations, newest first; `next` is the `before` of the page after it. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     simulate: {
         parameters: {
             query?: {
@@ -18804,6 +18951,10 @@ export interface operations {
                 priority?: string | null;
                 /** @description Nodes that take nothing new, by comma */
                 cordon?: string | null;
+                /** @description Keep it in the list of simulations */
+                record?: boolean;
+                /** @description What it is called in the list */
+                title?: string;
             };
             header?: never;
             path?: never;
@@ -19287,6 +19438,8 @@ export interface operations {
                 from: string;
                 /** @description A position or a time; now without */
                 to?: string | null;
+                /** @description What it is called in the list */
+                title?: string;
             };
             header?: never;
             path?: never;
@@ -19480,6 +19633,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PredictionList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readSimulation: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: never;
+            path: {
+                /** @description The simulation */
+                simulation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A simulation that was run: what was simulated, and what came of it in one line. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordView"];
                 };
             };
             400: components["responses"]["Problem400"];
