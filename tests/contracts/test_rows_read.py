@@ -7,14 +7,14 @@ import psycopg
 import pytest
 
 from headgate.adapters.postgres import partitions
-from headgate.adapters.postgres.read_models import PostgresReadModels
-from headgate.adapters.postgres.workload_conditions import WAITS_LIKE
+from headgate.adapters.postgres.read_models import WAITS_LIKE, PostgresReadModels
 from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.workload_lists import conditions_in
 from headgate.application.workload_filter import (
     OLDEST_STUCK_FIRST,
     WAIT_SLOT,
     CountedField,
+    ListOrder,
     WorkloadFilter,
 )
 
@@ -62,7 +62,7 @@ def rows_read(connection: psycopg.Connection, query: str, values: Any) -> int:
 
 
 def statements() -> list[tuple[str, Sequence[Any]]]:
-    """Of the stuck list, of a page of several namespaces and of one, and of past waits."""
+    """Of the stuck list, of pages of namespaces, phases and names, and of past waits."""
     models = Explained()
     held = WorkloadFilter(phases=("Inactive", "Retrying", "OnHold"))
     models.workloads(WorkloadQuery(where=held, order=OLDEST_STUCK_FIRST, limit=LIMIT))
@@ -73,6 +73,19 @@ def statements() -> list[tuple[str, Sequence[Any]]]:
         inside = WorkloadFilter(phases=phases, namespaces=("n1", "n3"))
         models.workloads(WorkloadQuery(where=inside, limit=LIMIT))
         models.workloads(WorkloadQuery(where=inside, limit=LIMIT, after=(5_000, "n1/w5000")))
+    of_phases: tuple[tuple[str, ...], ...] = ((), ("OnHold",), ("Pending", "Running"))
+    for named in of_phases:
+        for after in (None, (5_000, "n1/w5000")):
+            value = None if after is None else "w5000"
+            models.workloads(
+                WorkloadQuery(
+                    where=WorkloadFilter(phases=named),
+                    order=ListOrder(field="name"),
+                    limit=LIMIT,
+                    after=after,
+                    after_value=value,
+                )
+            )
     return [*models.statements, (WAITS_LIKE, ("gpu", "gpu:1", None, None, LIMIT))]
 
 

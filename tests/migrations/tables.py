@@ -236,6 +236,7 @@ Index(
 )
 Index("workload_owner", WORKLOAD.c.owner, WORKLOAD.c.created_at)
 Index("workload_phase", WORKLOAD.c.phase, WORKLOAD.c.created_at)
+Index("workload_phase_name", WORKLOAD.c.phase.concat(""), WORKLOAD.c.name)
 
 Table(
     "wait_tally",

@@ -21,9 +21,8 @@ from headgate.adapters.postgres.connections import (
 )
 from headgate.adapters.postgres.event_log import recorded_of
 from headgate.adapters.postgres.partitions import PostgresPartitions
-from headgate.adapters.postgres.read_models import PostgresCycleStore
+from headgate.adapters.postgres.read_models import TALLIED_COLUMNS, PostgresCycleStore
 from headgate.adapters.postgres.stores import PostgresSimulationStore
-from headgate.adapters.postgres.workload_conditions import TALLIED_COLUMNS
 from headgate.application.commands.append_unit import READ_COLUMNS, read_columns, workload_due
 from headgate.application.failures import MigrationRefused, OutageCause
 from headgate.application.ports import PartitionRow, Unavailable

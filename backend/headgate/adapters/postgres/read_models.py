@@ -1,25 +1,17 @@
 """The inline read models on Postgres, and records of scheduling cycles that pages read."""
 
 from collections.abc import Collection, Sequence
-from itertools import product
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from headgate.adapters.postgres.append_encoding import document_of, state_of
 from headgate.adapters.postgres.connections import Pool, connection_of, stored_rows
 from headgate.adapters.postgres.workload_conditions import (
     FIELDS,
-    MISCOUNTED,
-    ORDERS,
-    WAITS_ENDED,
-    WAITS_LIKE,
-    WAITS_TALLIED,
     Where,
-    at_instant,
+    list_statement,
     matching,
-    phases_of,
 )
 from headgate.application.commands.append_unit import READ_COLUMNS
 from headgate.application.cooperative import in_steps
@@ -33,7 +25,6 @@ from headgate.application.scheduling_cycles import (
     CycleTiming,
 )
 from headgate.application.workload_filter import (
-    NEWEST_FIRST,
     WAIT_SLOT,
     CountedField,
     WaitCounts,
@@ -41,9 +32,7 @@ from headgate.application.workload_filter import (
     WorkloadGroup,
     compares_tallied_fields,
 )
-from headgate.domain.recorded_event import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.state import Phase
 
 _LOAD = """
     SELECT wanted.name, coalesce(w.version, s.version, 0), coalesce(w.position, s.position, 0),
@@ -64,39 +53,48 @@ _TOUCHES_WORKLOAD = """(preemptor = %s OR stream IN (
 _TOUCHES_QUEUE = """(cluster_queue = %s OR stream IN (
     SELECT v.stream FROM round_victim AS v WHERE v.cluster_queue = %s))"""
 
-_NEWEST = "created_at DESC, stream DESC"
-_ORDERED_PAGE = """
-    SELECT w.stream, w.version, w.position, w.state
-    FROM (SELECT stream, created_at, {value} AS value FROM workload WHERE {condition}
-          ORDER BY value {direction}, created_at DESC, stream DESC LIMIT %s) AS page
-        JOIN workload AS w USING (stream)
-    ORDER BY page.value {direction}, page.created_at DESC, stream DESC
+_ENDED_BY = "(%s::bigint IS NULL OR (finished_at IS NOT NULL AND position <= %s))"
+WAITS_LIKE = f"""
+    SELECT reserved_at, reserved_at - created_at FROM workload
+    WHERE cluster_queue = %s AND size_class = %s AND reserved_at IS NOT NULL AND {_ENDED_BY}
+    ORDER BY reserved_at DESC, stream DESC LIMIT %s
+"""
+WAITS_ENDED = f"""
+    SELECT cluster_queue, rounded_wait(reserved_at - created_at), count(*) FROM workload
+    WHERE reserved_at >= %s AND reserved_at < %s AND {_ENDED_BY} GROUP BY 1, 2
+"""
+_WAITS_IN_ROWS = """
+    SELECT cluster_queue, rounded_wait(reserved_at - created_at), 1 FROM workload
+    WHERE reserved_at >= %s AND reserved_at < %s
+"""
+WAITS_TALLIED = f"""
+    SELECT cluster_queue, wait_seconds, sum(workloads)::bigint FROM (
+        SELECT cluster_queue, wait_seconds, workloads FROM wait_tally WHERE slot >= %s AND slot < %s
+        UNION ALL {_WAITS_IN_ROWS} UNION ALL {_WAITS_IN_ROWS}) AS waits
+    GROUP BY 1, 2 HAVING sum(workloads) > 0
+"""
+"""Those of whole slots, and of the times before the first and after the last."""
+
+TALLIED_COLUMNS = "namespace, local_queue, cluster_queue, owner, phase, priority, stuck_cause"
+"""The columns of a workload's row by which `workload_tally` counts; `TALLIED_FIELDS` read them."""
+_TALLIED_WAIT = "wait_slot(reserved_at), cluster_queue, rounded_wait(reserved_at - created_at)"
+MISCOUNTED = f"""
+    SELECT count(*) FROM (
+        SELECT 1 FROM (
+            SELECT {TALLIED_COLUMNS}, workloads, gpus, pods FROM workload_tally
+            UNION ALL SELECT {TALLIED_COLUMNS}, -1, -gpus, -pods FROM workload) AS counted
+        GROUP BY {TALLIED_COLUMNS}
+        HAVING sum(workloads) <> 0 OR sum(gpus) <> 0 OR sum(pods) <> 0
+        UNION ALL
+        SELECT 1 FROM (
+            SELECT slot, cluster_queue, wait_seconds, workloads FROM wait_tally
+            UNION ALL SELECT {_TALLIED_WAIT}, -1 FROM workload
+            WHERE reserved_at IS NOT NULL) AS waits
+        GROUP BY slot, cluster_queue, wait_seconds HAVING sum(workloads) <> 0) AS differing
 """
 _COLUMNS = f"SELECT stream, {', '.join(READ_COLUMNS)} FROM workload WHERE stream = ANY(%s)"
 STATE = 3
 """The column of stored states in what loads them."""
-MAX_INSTANT = 2**63 - 1
-PHASES: tuple[str, ...] = get_args(Phase)
-# With `namespace = ANY(…)` or `phase = ANY(…)` Postgres sorts all rows that match, or walks through
-# all others; in the order of an index it reads those of the page from each place. Equality of both
-# would let it take the index of phases, as it does not know how many of a phase a namespace has.
-_NEWEST_OF_EACH = """
-    SELECT w.stream, w.version, w.position, w.state
-    FROM (SELECT stream, created_at FROM (
-            (SELECT found.stream, found.created_at
-             FROM unnest({places}) AS place({columns}) CROSS JOIN LATERAL (
-                 SELECT stream, created_at FROM workload
-                 WHERE ({own}, created_at) >= ({of_it}, 0)
-                     AND ({own}, created_at) <= ({of_it}, {up_to}) AND {of_place}
-                 ORDER BY {newest} LIMIT %s) AS found)
-            UNION ALL
-            (SELECT stream, created_at FROM workload
-             WHERE stream = ANY(%s) AND phase <> ALL(%s) AND {anywhere}
-             ORDER BY {order} LIMIT %s)) AS both_kinds
-          ORDER BY {order} LIMIT %s) AS page
-        JOIN workload AS w USING (stream)
-    ORDER BY page.created_at DESC, stream DESC
-"""
 _GROUPS = """
     SELECT value, sum(number)::bigint, sum(gpus)::bigint, sum(pods)::bigint
     FROM (SELECT {value} AS value, {number} AS number, gpus, pods FROM {rows}
@@ -128,41 +126,7 @@ class PostgresReadModels:
 
     def workloads(self, query: WorkloadQuery) -> list[Loaded]:
         """Workloads that match, in the order of the query, keyset paged."""
-        where = matching(query)
-        if query.order == NEWEST_FIRST and (query.where.namespaces or phases_of(query)):
-            return self._of_places(query)
-        if query.order == NEWEST_FIRST:
-            return self._loaded(*where.select("workload", _NEWEST, query.limit))
-        text = _ORDERED_PAGE.format(
-            value=at_instant(ORDERS[query.order.field], query.order.at),
-            condition=where.condition,
-            direction="DESC" if query.order.descending else "ASC",
-        )
-        return self._loaded(text, [*where.values, query.limit])
-
-    def _of_places(self, query: WorkloadQuery) -> list[Loaded]:
-        """The newest of each namespace and phase, read in the order of an index, then merged."""
-        namespaces, phases, limit = query.where.namespaces, phases_of(query), query.limit
-        pairs = list(product(namespaces or ("",), phases or PHASES))
-        columns = ("namespace", "phase") if namespaces else ("phase",)
-        places = [list(column) for column in zip(*pairs, strict=True)][-len(columns) :]
-        inside = replace(query, where=replace(query.where, namespaces=None, phases=()))
-        of_place, anywhere = matching(inside if namespaces else query), matching(query)
-        text = _NEWEST_OF_EACH.format(
-            places=", ".join("%s::text[]" for _ in columns),
-            columns=", ".join(columns),
-            own=", ".join(f"workload.{name}" for name in columns),
-            of_it=", ".join(f"place.{name}" for name in columns),
-            up_to=MAX_INSTANT if query.after is None else int(query.after[0]),
-            newest=", ".join((*(f"{name} DESC" for name in columns), _NEWEST)),
-            of_place=of_place.condition,
-            anywhere=anywhere.condition,
-            order=_NEWEST,
-        )
-        # Workloads of these keys match whatever their phase.
-        streams = [workload_stream(key) for key in query.keys] if phases else []
-        of_keys = (streams, list(phases), *anywhere.values, limit)
-        return self._loaded(text, [*places, *of_place.values, limit, *of_keys, limit])
+        return self._loaded(*list_statement(query))
 
     def workload_groups(self, query: WorkloadQuery, by: CountedField | None) -> list[WorkloadGroup]:
         """All workloads that match, counted by a field, most GPUs first.

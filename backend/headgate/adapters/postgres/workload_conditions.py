@@ -1,15 +1,18 @@
 """Filters and orders of workloads as SQL on the columns of their rows, and filters of events.
 
-What is counted beside the rows, and how long workloads waited, stands here too.
 `WorkloadFilter.matches` and `comes_after` say the same of states.
 """
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from itertools import product
+from typing import Any, TypeAlias, get_args
+
+from msgspec.structs import replace
 
 from headgate.application.ports import EventFilter, WorkloadQuery
 from headgate.application.workload_filter import (
+    NEWEST_FIRST,
     FieldCondition,
     NumberCondition,
     TextCondition,
@@ -19,6 +22,7 @@ from headgate.domain.recorded_event import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
+from headgate.domain.workloads.state import Phase
 
 # A workload without a place belongs to the queue its door leads to.
 _IN_CLUSTER_QUEUE = """(cluster_queue = %s OR (cluster_queue = '' AND (namespace, local_queue) IN (
@@ -63,47 +67,6 @@ def at_instant(expression: str, at: Instant) -> str:
     return expression.replace("%(at)s", str(int(at)))
 
 
-_ENDED_BY = "(%s::bigint IS NULL OR (finished_at IS NOT NULL AND position <= %s))"
-WAITS_LIKE = f"""
-    SELECT reserved_at, reserved_at - created_at FROM workload
-    WHERE cluster_queue = %s AND size_class = %s AND reserved_at IS NOT NULL AND {_ENDED_BY}
-    ORDER BY reserved_at DESC, stream DESC LIMIT %s
-"""
-WAITS_ENDED = f"""
-    SELECT cluster_queue, rounded_wait(reserved_at - created_at), count(*) FROM workload
-    WHERE reserved_at >= %s AND reserved_at < %s AND {_ENDED_BY} GROUP BY 1, 2
-"""
-_WAITS_IN_ROWS = """
-    SELECT cluster_queue, rounded_wait(reserved_at - created_at), 1 FROM workload
-    WHERE reserved_at >= %s AND reserved_at < %s
-"""
-WAITS_TALLIED = f"""
-    SELECT cluster_queue, wait_seconds, sum(workloads)::bigint FROM (
-        SELECT cluster_queue, wait_seconds, workloads FROM wait_tally WHERE slot >= %s AND slot < %s
-        UNION ALL {_WAITS_IN_ROWS} UNION ALL {_WAITS_IN_ROWS}) AS waits
-    GROUP BY 1, 2 HAVING sum(workloads) > 0
-"""
-"""Those of whole slots, and of the times before the first and after the last."""
-
-TALLIED_COLUMNS = "namespace, local_queue, cluster_queue, owner, phase, priority, stuck_cause"
-"""The columns of a workload's row by which `workload_tally` counts; `TALLIED_FIELDS` read them."""
-_TALLIED_WAIT = "wait_slot(reserved_at), cluster_queue, rounded_wait(reserved_at - created_at)"
-MISCOUNTED = f"""
-    SELECT count(*) FROM (
-        SELECT 1 FROM (
-            SELECT {TALLIED_COLUMNS}, workloads, gpus, pods FROM workload_tally
-            UNION ALL SELECT {TALLIED_COLUMNS}, -1, -gpus, -pods FROM workload) AS counted
-        GROUP BY {TALLIED_COLUMNS}
-        HAVING sum(workloads) <> 0 OR sum(gpus) <> 0 OR sum(pods) <> 0
-        UNION ALL
-        SELECT 1 FROM (
-            SELECT slot, cluster_queue, wait_seconds, workloads FROM wait_tally
-            UNION ALL SELECT {_TALLIED_WAIT}, -1 FROM workload
-            WHERE reserved_at IS NOT NULL) AS waits
-        GROUP BY slot, cluster_queue, wait_seconds HAVING sum(workloads) <> 0) AS differing
-"""
-
-
 class Where:
     """Conditions on a table, with the values of their placeholders."""
 
@@ -127,6 +90,118 @@ class Where:
         columns = "stream, version, position, state"
         query = f"SELECT {columns} FROM {table} WHERE {condition} ORDER BY {order} LIMIT %s"
         return query, [*self.values, limit]
+
+
+_NEWEST = "created_at DESC, stream DESC"
+_ORDERED_PAGE = """
+    SELECT w.stream, w.version, w.position, w.state
+    FROM (SELECT stream, created_at, {value} AS value FROM workload WHERE {condition}
+          ORDER BY value {direction}, created_at DESC, stream DESC LIMIT %s) AS page
+        JOIN workload AS w USING (stream)
+    ORDER BY page.value {direction}, page.created_at DESC, stream DESC
+"""
+MAX_INSTANT = 2**63 - 1
+PHASES: tuple[str, ...] = get_args(Phase)
+# With `namespace = ANY(…)` or `phase = ANY(…)` Postgres sorts all rows that match, or walks through
+# all others; in the order of an index it reads those of the page from each place. Equality of both
+# would let it take the index of phases, as it does not know how many of a phase a namespace has.
+_NEWEST_OF_EACH = """
+    SELECT w.stream, w.version, w.position, w.state
+    FROM (SELECT stream, created_at FROM (
+            (SELECT found.stream, found.created_at
+             FROM unnest({places}) AS place({columns}) CROSS JOIN LATERAL (
+                 SELECT stream, created_at FROM workload
+                 WHERE ({own}, created_at) >= ({of_it}, 0)
+                     AND ({own}, created_at) <= ({of_it}, {up_to}) AND {of_place}
+                 ORDER BY {newest} LIMIT %s) AS found)
+            UNION ALL
+            (SELECT stream, created_at FROM workload
+             WHERE stream = ANY(%s) AND phase <> ALL(%s) AND {anywhere}
+             ORDER BY {order} LIMIT %s)) AS both_kinds
+          ORDER BY {order} LIMIT %s) AS page
+        JOIN workload AS w USING (stream)
+    ORDER BY page.created_at DESC, stream DESC
+"""
+# Names of one phase lie together in an index, those of several do not: each phase is read in order.
+# The index has the phase as an expression, so that it is not taken for newest pages.
+_BY_NAME_OF_EACH = """
+    SELECT w.stream, w.version, w.position, w.state
+    FROM (SELECT stream, created_at, name AS value FROM (
+            (SELECT found.stream, found.created_at, found.name
+             FROM unnest(%s::text[]) AS place(phase) CROSS JOIN LATERAL (
+                 SELECT stream, created_at, name FROM workload
+                 WHERE workload.phase || '' = place.phase AND {condition}
+                 ORDER BY {order} LIMIT %s) AS found)
+            UNION ALL
+            (SELECT stream, created_at, name FROM workload
+             WHERE stream = ANY(%s) AND phase <> ALL(%s) AND {condition}
+             ORDER BY {order} LIMIT %s)) AS both_kinds
+          ORDER BY {order} LIMIT %s) AS page
+        JOIN workload AS w USING (stream)
+    ORDER BY page.value {direction}, page.created_at DESC, stream DESC
+"""
+
+
+Statement: TypeAlias = tuple[str, list[Any]]
+"""A text, and the values of its placeholders."""
+
+
+def list_statement(query: WorkloadQuery) -> Statement:
+    """Loads a page of workloads; as many rows are read of any number where an index has the order.
+
+    That is so of the newest, of a filter by namespaces and phases too, of the longest stuck, and of
+    names. Every other order reads all that match.
+    """
+    where = matching(query)
+    if query.order == NEWEST_FIRST and (query.where.namespaces or phases_of(query)):
+        return _of_places(query)
+    if query.order == NEWEST_FIRST:
+        return where.select("workload", _NEWEST, query.limit)
+    if query.order.field == "name" and query.where.namespaces is None:
+        return _by_name(query)
+    text = _ORDERED_PAGE.format(
+        value=at_instant(ORDERS[query.order.field], query.order.at),
+        condition=where.condition,
+        direction="DESC" if query.order.descending else "ASC",
+    )
+    return text, [*where.values, query.limit]
+
+
+def _of_places(query: WorkloadQuery) -> Statement:
+    """The newest of each namespace and phase, read in the order of an index, then merged."""
+    namespaces, phases, limit = query.where.namespaces, phases_of(query), query.limit
+    pairs = list(product(namespaces or ("",), phases or PHASES))
+    columns = ("namespace", "phase") if namespaces else ("phase",)
+    places = [list(column) for column in zip(*pairs, strict=True)][-len(columns) :]
+    inside = replace(query, where=replace(query.where, namespaces=None, phases=()))
+    of_place, anywhere = matching(inside if namespaces else query), matching(query)
+    text = _NEWEST_OF_EACH.format(
+        places=", ".join("%s::text[]" for _ in columns),
+        columns=", ".join(columns),
+        own=", ".join(f"workload.{name}" for name in columns),
+        of_it=", ".join(f"place.{name}" for name in columns),
+        up_to=MAX_INSTANT if query.after is None else int(query.after[0]),
+        newest=", ".join((*(f"{name} DESC" for name in columns), _NEWEST)),
+        of_place=of_place.condition,
+        anywhere=anywhere.condition,
+        order=_NEWEST,
+    )
+    # Workloads of these keys match whatever their phase.
+    streams = [workload_stream(key) for key in query.keys] if phases else []
+    of_keys = (streams, list(phases), *anywhere.values, limit)
+    return text, [*places, *of_place.values, limit, *of_keys, limit]
+
+
+def _by_name(query: WorkloadQuery) -> Statement:
+    """Those of each phase, read in the order of an index, then merged."""
+    where, phases, limit = matching(query), phases_of(query), query.limit
+    direction = "DESC" if query.order.descending else "ASC"
+    order = f"name {direction}, {_NEWEST}"
+    text = _BY_NAME_OF_EACH.format(condition=where.condition, order=order, direction=direction)
+    streams = [workload_stream(key) for key in query.keys] if phases else []
+    of_phases = (list(phases or PHASES), *where.values, limit)
+    of_keys = (streams, list(phases), *where.values, limit)
+    return text, [*of_phases, *of_keys, limit]
 
 
 def phases_of(query: WorkloadQuery) -> tuple[str, ...]:
@@ -214,8 +289,9 @@ def _add_page(where: Where, query: WorkloadQuery) -> None:
         return
     value = at_instant(ORDERS[query.order.field], query.order.at)
     behind = "<" if query.order.descending else ">"
+    # The first comparison is where an index begins to be read.
     where.add(
-        f"({value} {behind} %s OR ({value} = %s AND (created_at, stream) < (%s, %s)))",
+        f"{value} {behind}= %s AND ({value} {behind} %s OR (created_at, stream) < (%s, %s))",
         query.after_value,
         query.after_value,
         *age,
