@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.event_log.codec import decode, encode
-from tests.bench.children import measured, tell, unshared_bytes
+from tests.bench.children import measured, start_child, tell, unshared_bytes
 from tests.bench.population import SUBMITTED, configuration, queue_of
 from tests.builders.mixes import MIXES, Mix, a_life_of, a_submission_of
 
@@ -56,12 +56,16 @@ def main() -> None:
 
 
 def bytes_each(mix: Mix, stage: LifeStage, count: int) -> float:
-    """Returns the memory of one more workload in a stage, between `count` and twice as many."""
-    once, twice = (
-        measured("tests.bench.memory", "--mix", mix, "--child", stage, f"--{stage}", number)
-        for number in (count, 2 * count)
-    )
-    return (int(twice["bytes"]) - int(once["bytes"])) / count
+    """Returns the memory of one more workload in a stage, between `count` and twice as many.
+
+    Both are folded side by side, in processes of their own.
+    """
+    asked = ("tests.bench.memory", "--mix", mix, "--child", stage, f"--{stage}")
+    children = [start_child(*asked, number) for number in (count, 2 * count)]
+    once, twice = (int(child.told()["bytes"]) for child in children)
+    for child in children:
+        child.end()
+    return (twice - once) / count
 
 
 def sources(mix: Mix, count: int) -> list[str]:
