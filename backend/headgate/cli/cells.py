@@ -9,7 +9,7 @@ from typing import Any
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.units import age_of, amount, amounts
 from headgate.client.schemas import domains_of
-from headgate.domain.values.quantities import amount_of, is_gpu
+from headgate.domain.values.quantities import amount_of, is_gpu, resource_rank
 from headgate.messages.rendering import resource_word
 
 Object = dict[str, Any]
@@ -127,7 +127,7 @@ def _use(spec: Object, status: Object) -> str:
     quotas = _sums(spec.get("resourceGroups", []), "nominalQuota")
     used = _sums([{"flavors": status.get("flavorsUsage", [])}], "total")
     shown = []
-    for name in sorted(quotas, key=_resource_rank):
+    for name in sorted(quotas, key=resource_rank):
         some, all_of_it = amounts(name, used.get(name, 0), quotas[name])
         shown.append(f"{some.partition(' ')[0]}/{all_of_it} {resource_word(name)}")
     return ", ".join(shown) or "-"
@@ -143,11 +143,6 @@ def _sums(groups: list[Object], field: str) -> dict[str, int]:
                 value = amount_of(name, str(resource.get(field, 0)))
                 sums[name] = sums.get(name, 0) + value
     return sums
-
-
-def _resource_rank(name: str) -> tuple[int, str]:
-    first = ("cpu", "memory")
-    return (0 if "/" in name else 1 + first.index(name) if name in first else 3, name)
 
 
 def _local_queue(found: Object) -> tuple[Cells, Cells]:

@@ -17,7 +17,7 @@ from headgate.domain.rejection import child
 from headgate.domain.scheduling.queueing.queue_checks import pods_ready_rules
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.message import Amount, Message, message
-from headgate.domain.values.quantities import FlavorUsage, Requests, add_to
+from headgate.domain.values.quantities import FlavorUsage, Requests, add_to, resource_rank
 
 LintRule = Literal[
     "UnitSlip",
@@ -176,7 +176,7 @@ def _unlimited_borrowing(config: ObjectSet, lines: tuple[QuotaLine, ...]) -> Ite
         key = (line.flavor, line.quota.name)
         offer[key] = offer.get(key, 0) + _lendable(line.quota)
     told: dict[str, QuotaLine] = {}
-    others: dict[str, list[Message]] = {}
+    others: dict[str, list[tuple[tuple[int, str], Message]]] = {}
     for line in lines:
         key = (line.flavor, line.quota.name)
         is_open = line.kind == "ClusterQueue" and line.cohort and line.quota.borrowing_limit is None
@@ -186,7 +186,7 @@ def _unlimited_borrowing(config: ObjectSet, lines: tuple[QuotaLine, ...]) -> Ite
             loan = message(
                 "AmountOfFlavor", amount=Amount(line.quota.name, most), flavor=line.flavor
             )
-            others.setdefault(line.name, []).append(loan)
+            others.setdefault(line.name, []).append((resource_rank(line.quota.name), loan))
     for name, line in told.items():
         yield LintWarning(
             kind="ClusterQueue",
@@ -194,8 +194,12 @@ def _unlimited_borrowing(config: ObjectSet, lines: tuple[QuotaLine, ...]) -> Ite
             pointer=line.pointer,
             rule="UnlimitedBorrowing",
             severity="note",
-            message=message("UnlimitedBorrowing", amounts=tuple(others[name])),
+            message=message("UnlimitedBorrowing", amounts=_in_order(others[name])),
         )
+
+
+def _in_order(loans: list[tuple[tuple[int, str], Message]]) -> tuple[Message, ...]:
+    return tuple(loan for _, loan in sorted(loans, key=lambda each: each[0]))
 
 
 def _oversubscribed(

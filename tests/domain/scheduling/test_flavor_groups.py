@@ -3,6 +3,7 @@
 import pytest
 
 from headgate.domain.kinds.configuration import ResourceRules, Transformation
+from headgate.domain.kinds.queue_settings import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.specs import ALLOWED_FLAVORS, PodSet, Scheduling, TopologyRequest
@@ -234,3 +235,20 @@ def test_credits_come_from_a_flavor_without_hosts_beside_one_that_has_some() -> 
     admission = world[key].admission
     assert admission is not None
     assert admission.pod_set_assignments[0].topology_assignment is not None
+
+
+def test_gpus_come_before_cpu_and_memory_among_what_is_short() -> None:
+    """Issue 20, line 1: GPU, then CPU, then memory; the first of equal severity is the reason."""
+    world = World()
+    world.flavor("one")
+    names = ("cpu", "example.com/gpu", "memory", "slots")
+    lines = tuple(ResourceQuota(name=name, nominal_quota=2) for name in names)
+    flavor = FlavorQuotas(name="one", resources=lines)
+    world.cluster_queue("q", (ResourceGroup(covered_resources=names, flavors=(flavor,)),))
+    key = world.submit("large", "q", dict.fromkeys(names, 3))
+    world.settle()
+    found = recorded_reason(world.cluster_state, world[key], world.at)
+    assert found is not None
+    order = [each.resource for each in found.blockers if each.type == "Quota"]
+    assert order == ["example.com/gpu", "cpu", "memory", "slots"]
+    assert found.blockers[found.deciding].resource == "example.com/gpu"

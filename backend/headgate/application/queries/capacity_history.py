@@ -21,6 +21,7 @@ from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.placement.host_table import ACTUAL, is_schedulable
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.quantities import resource_rank
 from headgate.domain.workloads.state import Workload
 
 
@@ -246,8 +247,7 @@ def percentile(counts: Mapping[int, int], percent: int) -> int | None:
 
 def by_importance(resources: Iterable[str]) -> list[str]:
     """GPUs and other devices first, then CPU, memory and the rest."""
-    order = {"cpu": 1, "memory": 2}
-    return sorted(resources, key=lambda name: (order.get(name, 0 if "/" in name else 3), name))
+    return sorted(resources, key=resource_rank)
 
 
 def even_instants(services: ApplicationServices, period: SampledPeriod) -> list[Instant]:

@@ -23,7 +23,7 @@ from headgate.domain.values.message import (
     message,
     workload_reference,
 )
-from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.values.quantities import FlavorResource, resource_rank
 from headgate.domain.workloads.explanation import Blocker, Explanation, ProtectedCandidate
 
 MAX_NAMED_EVICTIONS = 3
@@ -153,7 +153,8 @@ def _flavor_blockers(summary: EvaluationSummary, supply: FindSupply) -> list[Nee
                 flavor=attempt.flavor,
             )
             found.append((need, refused))
-        for resource, answer in sorted(attempt.answers.items()):
+        for resource in sorted(attempt.answers, key=resource_rank):
+            answer = attempt.answers[resource]
             if answer.mode < Mode.DEFERRED and answer.need > answer.have:
                 known = supply((attempt.flavor, resource), answer)
                 found.append((need, _short_of_quota(summary, attempt, resource, answer, known)))

@@ -43,6 +43,17 @@ def is_gpu(resource: str) -> bool:
     return resource.rpartition("/")[2] == "gpu"
 
 
+def resource_rank(resource: str) -> tuple[int, str]:
+    """The place of a resource where several are shown: GPUs, other devices, CPU, memory, others.
+
+    An extended resource has a `/` in its name (Kubernetes).
+    """
+    return (0 if is_gpu(resource) else _PLACES.get(resource, 1 if "/" in resource else 4), resource)
+
+
+_PLACES = {"cpu": 2, "memory": 3}
+
+
 Key = TypeVar("Key")
 
 
