@@ -82,7 +82,7 @@ def test_a_column_without_name_or_path_is_refused(spec: str) -> None:
         custom_columns(LIST["items"], spec)
 
 
-@pytest.mark.parametrize("template", ["{.items[}", "{range .items[*]}x"])
+@pytest.mark.parametrize("template", ["{.items[}", "{range .items[*]}x", "{.items"])
 def test_a_template_that_is_none_is_refused(template: str) -> None:
     with pytest.raises(CommandFailed):
         from_template(LIST, template)
@@ -117,6 +117,9 @@ def test_queues_show_their_use_of_the_quota(headgate: Invoker) -> None:
         (("get", "wl", "--queue", "d"), "door"),
         (("get", "wl", "--cluster-queue", "pa"), "paths"),
         (("get", "cq", "p"), "paths"),
+        (("get", "cq/p"), "cq/paths"),
+        (("stop", "lq/d"), "lq/door"),
+        (("usage", ""), "paths"),
     ],
 )
 def test_names_of_queues_are_completed(

@@ -352,11 +352,11 @@ def test_preemptions_refuse_invalid_options_and_say_when_there_are_none(
 def test_submitting_under_a_taken_name_changes_nothing(headgate: Invoker) -> None:
     submit(headgate, "taken", "4")
     again = headgate("submit", "--name", "taken", "--queue", "main", "--cpu", "1", code=5)
-    assert "choose another name" in again.stderr
+    assert "--replace" in again.stderr
     tried = headgate(
         "submit", "--name", "taken", "--queue", "main", "--cpu", "1", "--dry-run", code=5
     )
-    assert "choose another name" in tried.stderr
+    assert "--replace" in tried.stderr
     pod_set = headgate.json("get", "wl/taken")["spec"]["podSets"][0]
     container = pod_set["template"]["spec"]["containers"][0]
     assert container["resources"]["requests"]["cpu"] == "4"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from headgate.cli.commands import explain
 from headgate.cli.commands.why import constraint_lines
 from headgate.cli.main import COMMANDS, GROUPS
 from headgate.client.client import HeadgateClient
@@ -33,6 +34,10 @@ def test_a_field_is_explained_with_its_type_values_and_fields(headgate: Invoker)
     strategy = headgate("explain", "cq.spec.queueingStrategy").stdout
     assert "    One of: StrictFIFO, BestEffortFIFO\n    Default: BestEffortFIFO" in strategy
     assert "FIELDS:" not in strategy
+    profile = headgate("explain", "cq.spec.preemption.orderProfile").stdout
+    assert "<string>" in profile
+    assert "One of: ScopeFirst, PriorityFirst\n" in profile
+    assert "Default: true" in headgate("explain", "wl.spec.active").stdout
     assert max(map(len, groups.splitlines())) <= 80
 
 
@@ -63,6 +68,30 @@ def test_every_command_has_a_manual_page(headgate: Invoker, tmp_path: Path) -> N
     token = headgate("man", "token", "create").stdout
     assert token.startswith('.TH "HEADGATE-TOKEN-CREATE"')
     headgate("man", "gett", code=2)
+
+
+def test_a_terminal_shows_the_manual_page_by_man(
+    headgate: Invoker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    viewer, seen = tmp_path / "man", tmp_path / "seen"
+    viewer.write_text(f'#!/bin/sh\n[ "$*" = "-l -" ] && exec cat > {seen}\n')
+    viewer.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(explain, "is_terminal", lambda: True)
+    assert headgate("man", "get").stdout == ""
+    assert seen.read_text().startswith('.TH "HEADGATE-GET" "1"')
+    viewer.write_text("#!/bin/sh\nexit 1\n")
+    assert headgate("man", "get").stdout.startswith('.TH "HEADGATE-GET" "1"')
+
+
+def test_a_context_has_a_name_and_a_url(headgate: Invoker) -> None:
+    told = headgate("config", "get-contexts")
+    assert "headgate config set-context" in told.stderr
+    for server in ("nonsense", "ftp://host", "http://", "http://[::1"):
+        refused = headgate("config", "set-context", "prod", "--server", server, code=2).stderr
+        assert f"--server {server}: not a URL" in refused
+    headgate("config", "set-context", " ", code=2)
+    assert headgate.json("config", "get-contexts")["items"] == []
 
 
 def test_contexts_name_servers_and_tokens(
@@ -130,7 +159,8 @@ def test_a_reason_fits_on_80_columns_and_is_said_once(
     assert words.count(" ".join(explanation["sentence"].split())) == 1
     for blocker in explanation["blockers"]:
         assert words.count(blocker["message"].rstrip(".")) == 1
-    assert "In use by" in words
+    assert words.count("In use by") == 1
+    assert words.count("holder-with-a-long-name") == 1
     assert "AVAILABLE" in headgate("why", "pending", "-o", "wide").stdout
 
 
@@ -139,6 +169,8 @@ def test_remedies_have_codes_beside_their_texts(headgate: Invoker) -> None:
     explanation: dict[str, Any] = headgate.json("why", "large")
     remedies = explanation["remedies"]
     assert remedies
+    told = headgate("why", "large").stdout.lower()
+    assert told.count(explanation["blockers"][0]["message"].rstrip(".").lower()) == 1
     assert [each["text"] for each in remedies] == explanation["wouldUnblock"]
     assert all(each["code"].isalnum() and each["code"][0].isupper() for each in remedies)
     assert all(isinstance(each["arguments"], dict) for each in remedies)
@@ -153,6 +185,11 @@ def test_constraints_are_listed_once_with_what_uses_the_rest() -> None:
     ]
     assert constraint_lines(blockers, "2 GPU short in small.").splitlines() == [
         "Constraints:",
+        "  - Rack r1 has 3 of 4 hosts free",
+    ]
+    assert constraint_lines(blockers, "Unschedulable: 2 gpu short").splitlines() == [
+        "Constraints:",
+        "  - 2 GPU short in small",
         "    In use by a/one, a/two, a/three and 1 more",
         "  - Rack r1 has 3 of 4 hosts free",
     ]

@@ -1,5 +1,7 @@
 """Manifests between files and server: what differs, what is pruned, and what is exported."""
 
+from pathlib import Path
+
 import pytest
 
 from headgate.client.client import HeadgateClient
@@ -120,6 +122,31 @@ def test_pruning_deletes_what_has_the_label_and_is_in_no_file(headgate: Invoker)
     assert "unchanged" in headgate(*asked, given=QUEUES).stdout.splitlines()[-1]
     headgate("get", "cohort/more", code=3)
     headgate("get", "wpc/urgent")
+
+
+def test_pruning_is_refused_or_simulated_before_anything_is_applied(
+    headgate: Invoker, client: HeadgateClient
+) -> None:
+    headgate("apply", "-f", "-", given=ONE_MORE)
+    before = client.head()
+    asked = ("apply", "-f", "-", "--prune", "-l")
+    headgate(*asked, "team=(", code=8, given=TIGHTER)
+    told = headgate(*asked, "team=vision", "--dry-run=client", code=2, given=TIGHTER).stderr
+    assert "Use --dry-run=server" in told
+    simulated = headgate(*asked, "team=vision", "--dry-run=admission", given=TIGHTER)
+    assert "No other workloads affected." in simulated.stdout
+    assert client.head() == before
+    headgate("delete", "cohort/more")
+
+
+def test_files_without_objects_and_broken_ones_are_told_by_name_and_line(
+    headgate: Invoker, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("\n")
+    assert f"no objects in {empty}" in headgate("apply", "-f", str(empty), code=2).stderr
+    told = headgate("apply", "-f", "-", "--dry-run=client", code=8, given="kind: [\n").stderr
+    assert told == "Error: invalid YAML at line 2, column 1: did not find expected node content\n"
 
 
 @pytest.mark.parametrize("options", [("--prune",), ("-l", "team=vision")])

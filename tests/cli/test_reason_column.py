@@ -51,6 +51,11 @@ def test_a_list_is_sorted_by_a_field_as_kubectl_does() -> None:
     assert names(".status.priority") == "cabd"
     with pytest.raises(CommandFailed, match="no object has this field"):
         names(".spec.none")
+    texts = ["host-10", "host-9", "1Gi", "900Mi", "host-9b", "1500m", "2"]
+    written = [{"at": text} for text in texts]
+    assert [each["at"] for each in sorted_by(written, ".at")] == [
+        "1500m", "2", "900Mi", "1Gi", "host-9", "host-9b", "host-10",
+    ]  # fmt: skip
 
 
 def a_queue(name: str, kind: str, *, active: bool) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from tests.cli.invocation import Invoker
 NOT_NEEDED = (
     "pydantic", "rich", "pygments", "click", "yaml", "rapidfuzz", "numpy", "sqlalchemy",
     "litestar", "celery", "psycopg", "structlog", "headgate.domain.kinds.registry",
-    "headgate.bootstrap", "importlib.metadata",
+    "headgate.bootstrap", "importlib.metadata", "pathspec", "tarfile",
 )  # fmt: skip
 """What takes long to import and no list of workloads needs."""
 
@@ -101,6 +101,21 @@ def test_a_server_that_may_return_is_waited_for(
         with pytest.raises(ServerUnreachable):
             client.read("/v1/workloads")
     assert sum(pauses) > 8
+
+
+def test_a_name_without_an_address_is_said_soon(pauses: list[float]) -> None:
+    def handle(request: httpx.Request) -> httpx.Response:
+        missing = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        raise httpx.ConnectError("Name or service not known", request=request) from missing
+
+    elsewhere = msgspec.structs.replace(HERE, url="http://headgate.example")
+    given = httpx.MockTransport(handle)
+    with (
+        HeadgateClient(elsewhere, patience_seconds=10, is_command=True, carrier=given) as client,
+        pytest.raises(ServerUnreachable),
+    ):
+        client.read("/v1/workloads")
+    assert 0 < sum(pauses) <= 0.5
 
 
 @pytest.mark.parametrize(("pid", "is_supervised"), [(1, True), (2**22 + 1, False)])

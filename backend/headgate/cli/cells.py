@@ -309,6 +309,7 @@ _STEP = re.compile(
     r"|\[\?\(@(?P<tested>[^=!]*)(?P<operator>==|!=)(?P<value>.*?)\)\]"
 )
 _EXPRESSION = re.compile(r"""\{((?:"[^"]*"|'[^']*'|[^{}"'])*+)\}""")
+_UNCLOSED = re.compile(r"\{\s*(?:[.$@\[]|range\b)")
 
 
 def values_at(found: object, path: str) -> list[Any]:
@@ -360,7 +361,11 @@ def from_template(found: object, template: str) -> str:
 
     `{range .items[*]}…{end}` repeats what is between for each value; texts in quotes are literal.
     """
-    return _filled(_EXPRESSION.split(template), found)
+    parts = _EXPRESSION.split(template)
+    for text in parts[::2]:
+        if unclosed := _UNCLOSED.search(text):
+            raise CommandFailed(f"{text[unclosed.start() :]!r} is not closed", code=ExitCode.USAGE)
+    return _filled(parts, found)
 
 
 def _filled(parts: list[str], found: object) -> str:

@@ -1,4 +1,4 @@
-"""The kinds of objects with their names and paths, and references to objects in arguments.
+"""The kinds of objects with names and paths, references in arguments, and objects in manifests.
 
 The registry of configured kinds is imported when one of them is asked for: commands on workloads
 alone start without it.
@@ -151,3 +151,53 @@ def workload_key(word: str, namespace: str) -> tuple[str, str]:
     """Returns namespace and name of `name`, `namespace/name`, `wl/name` or `wl/namespace/name`."""
     kind, slash, rest = word.partition("/")
     return placed(rest if slash and kind.lower() in WORKLOAD.words else word, namespace)
+
+
+def objects_in(documents: bytes) -> list[dict[str, Any]]:
+    """Returns the objects of manifests as they are written, those of lists one by one.
+
+    Raises `CommandFailed` for what is no YAML, and for an object without kind or name.
+    """
+    import yaml  # noqa: PLC0415 - only this and output need it
+
+    found: list[Any] = []
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        written = [one for one in yaml.load_all(documents, Loader=loader) if one is not None]
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        told = f"invalid YAML{place}: {error.problem or error}"
+        raise CommandFailed(told, code=ExitCode.REFUSED) from error
+    except yaml.YAMLError as error:
+        raise CommandFailed(f"invalid YAML: {error}", code=ExitCode.REFUSED) from error
+    for one in written:
+        items = one.get("items") if isinstance(one, dict) else None
+        found += items if isinstance(items, list) else [one]
+    for one in found:
+        metadata = one.get("metadata") if isinstance(one, dict) else None
+        if not isinstance(metadata, dict) or not metadata.get("name") or not one.get("kind"):
+            raise CommandFailed("an object has no kind or no metadata.name", code=ExitCode.REFUSED)
+    return found
+
+
+OF_THE_SERVER = frozenset(
+    {"uid", "resourceVersion", "creationTimestamp", "generation", "deletionTimestamp"}
+)
+"""Fields of metadata that the server sets."""
+REPORTED_IN_STATUS = frozenset({"Node"})
+"""Kinds of which users write the status: the capacity of hosts."""
+
+
+def manifest_in(found: dict[str, Any]) -> dict[str, Any]:
+    """Returns an object as it may be applied again: without what the server says of it."""
+    metadata = {
+        name: value for name, value in found["metadata"].items() if name not in OF_THE_SERVER
+    }
+    left = {**found, "metadata": metadata}
+    if found["kind"] not in REPORTED_IN_STATUS:
+        left.pop("status", None)
+    first: dict[str, Any] = {
+        name: left[name] for name in ("apiVersion", "kind", "metadata") if name in left
+    }
+    return {**first, **left}

@@ -15,7 +15,6 @@ from headgate.cli.units import seconds_of
 from headgate.client.client import HeadgateClient
 from headgate.client.contexts import CONFIGURATION_PATH, find_connection, read_contexts
 from headgate.client.transport import Connection
-from headgate.client.uploads import IGNORE_FILE, UPLOAD, NotUploadable, archive_of, send_upload
 from headgate.settings import from_environment
 
 COMPLETION_TIMEOUT_SECONDS = 1.0
@@ -46,15 +45,19 @@ def owner_filter(owner: str, *, mine: bool) -> str:
 
 
 def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Completes the first word to a kind, and words after it to names of that kind."""
+    """Completes the first word to a kind, and words after it, or after `/`, to names of it."""
     words = ctx.params.get("names") or ctx.params.get("objects") or []
-    if not words:
+    word, slash, first = incomplete.partition("/")
+    if not words and not slash:
         return [kind.words[0] for kind in kinds() if kind.words[0].startswith(incomplete)]
     try:
-        kind = kind_of(str(words[0]))
+        kind = kind_of(word if slash else str(words[0]))
     except Failure:
         return []
-    return _names(ctx, kind.path(_namespace(ctx) if kind.namespaced else ""), incomplete)
+    path = kind.path(_namespace(ctx) if kind.namespaced else "")
+    if not slash:
+        return _names(ctx, path, incomplete)
+    return [f"{word}/{name}" for name in _names(ctx, path, first)]
 
 
 def complete_workloads(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -65,6 +68,12 @@ def complete_workloads(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_cluster_queues(ctx: typer.Context, incomplete: str) -> list[str]:
     """Completes names of ClusterQueues."""
     return _names(ctx, "/v1/clusterqueues", incomplete)
+
+
+def complete_queues(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Completes names of ClusterQueues, and after `cq/` or `lq/` names of that kind."""
+    complete = complete_names if "/" in incomplete else complete_cluster_queues
+    return complete(ctx, incomplete)
 
 
 def complete_local_queues(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -197,6 +206,8 @@ Files = Annotated[list[str], option("FILE", "File, directory, or - for stdin", "
 def documents_of(files: list[str]) -> bytes:
     """Returns the documents of files and directories, in order of path, as one text."""
     texts = [text for name in files for text in _texts_of(name)]
+    if not any(text.strip() for text in texts):
+        raise CommandFailed(f"no objects in {', '.join(files)}", code=ExitCode.USAGE)
     return b"\n---\n".join(texts)
 
 
@@ -292,6 +303,14 @@ def ship(client: HeadgateClient, manifest: Object, upload: Path | None) -> None:
     """Sends a directory unless the server has it, and has the pods begin in it."""
     if upload is None:
         return
+    from headgate.client.uploads import (  # noqa: PLC0415 - archives take long to import
+        IGNORE_FILE,
+        UPLOAD,
+        NotUploadable,
+        archive_of,
+        send_upload,
+    )
+
     try:
         archive = archive_of(upload)
     except NotUploadable as failure:

@@ -1,9 +1,11 @@
 """Durations, ages and quantities as text, and text as durations."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.quantities import NotAQuantity, scaled_amount
 from headgate.messages.rendering import BINARY_UNITS, resource_word
 
 MINUTE, HOUR, DAY, YEAR = 60, 3_600, 86_400, 365 * 86_400
@@ -142,3 +144,22 @@ def _thousandths(value: int) -> str:
     whole, rest = divmod(abs(value), MILLI)
     sign = "-" if value < 0 else ""
     return f"{sign}{whole}" if not rest else f"{sign}{whole}.{rest:03d}".rstrip("0")
+
+
+def sort_rank(value: object) -> tuple[int, float, tuple[tuple[int, str], ...]]:
+    """Returns the place of a value in a sorted list: absent, numbers and quantities, texts.
+
+    Numbers in texts count as such: host-2 before host-10 (kubectl: RuntimeSort).
+    """
+    if value is None:
+        return (0, 0, ())
+    if isinstance(value, int | float):
+        return (1, value, ())
+    try:
+        return (1, scaled_amount(str(value), MILLI) / MILLI, ())
+    except NotAQuantity:
+        parts = _DIGITS.split(str(value))
+        return (2, 0, tuple((int(each) if each.isdigit() else -1, each) for each in parts))
+
+
+_DIGITS = re.compile(r"([0-9]+)")

@@ -4,6 +4,7 @@ Requests carry idempotency keys.
 """
 
 import ipaddress
+import socket
 import ssl
 from typing import Any
 from urllib.parse import urlsplit
@@ -173,6 +174,7 @@ class Transport:
     ) -> None:
         self._connection = connection
         self._patience_seconds = patience_seconds
+        self._is_command = is_command
         self._gives_up_refused = (
             is_command and connection.is_loopback and not connection.is_supervised
         )
@@ -234,10 +236,29 @@ class Transport:
             raise ServerUnreachable(self._connection.url, str(error)) from error
         except httpx.TransportError as error:
             is_refused = isinstance(error, httpx.ConnectError) and self._gives_up_refused
-            patience_seconds = REFUSED_SECONDS if is_refused else self._patience_seconds
+            is_hopeless = is_refused or (self._is_command and _is_unknown_host(error))
+            patience_seconds = REFUSED_SECONDS if is_hopeless else self._patience_seconds
             return None, str(error) or type(error).__name__, patience_seconds
         self._gives_up_refused = False
         return answer, "", self._patience_seconds
+
+
+def _is_unknown_host(error: BaseException | None) -> bool:
+    """Whether the name of the server has no address, which no retry changes soon."""
+    while error is not None:
+        if isinstance(error, socket.gaierror):
+            return error.errno == socket.EAI_NONAME
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def is_url(text: str) -> bool:
+    """Returns whether a text is the address of a server: http or https, and a host."""
+    try:
+        found = httpx.URL(text)
+    except httpx.InvalidURL:
+        return False
+    return found.scheme in {"http", "https"} and bool(found.host)
 
 
 def _longer(wait_seconds: float, answer: httpx.Response | None) -> float:

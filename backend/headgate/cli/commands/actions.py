@@ -22,6 +22,7 @@ from headgate.cli.options import (
     client_of,
     complete_cluster_queues,
     complete_nodes,
+    complete_queues,
     complete_workloads,
 )
 from headgate.cli.output import (
@@ -54,7 +55,7 @@ WorkloadNames = Annotated[
     list[str], argument("WORKLOAD", "Workloads (or use -l)", autocompletion=complete_workloads)
 ]
 QueueName = Annotated[
-    str, argument("QUEUE", "cq/NAME or lq/[NAMESPACE/]NAME", autocompletion=complete_cluster_queues)
+    str, argument("QUEUE", "cq/NAME or lq/[NAMESPACE/]NAME", autocompletion=complete_queues)
 ]
 DrainName = Annotated[
     str,

@@ -24,7 +24,16 @@ from headgate.cli.failures import (
     tell_problem,
     worst,
 )
-from headgate.cli.kinds import Kind, configured_kinds, is_kind, kind_of, placed, references
+from headgate.cli.kinds import (
+    Kind,
+    configured_kinds,
+    is_kind,
+    kind_of,
+    manifest_in,
+    objects_in,
+    placed,
+    references,
+)
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     DryRunIn,
@@ -57,12 +66,6 @@ ExportedKinds = Annotated[
     list[str] | None, argument("KIND", "Kinds, e.g. cq lq (default: all configured ones)")
 ]
 PRUNED = "pruned by headgate apply --prune"
-OF_THE_SERVER = frozenset(
-    {"uid", "resourceVersion", "creationTimestamp", "generation", "deletionTimestamp"}
-)
-"""Fields of metadata that the server sets."""
-REPORTED_IN_STATUS = frozenset({"Node"})
-"""Kinds of which users write the status: the capacity of hosts."""
 WaitForAdmission = Annotated[bool, typer.Option("--wait", help="Wait until workloads are admitted")]
 
 
@@ -85,36 +88,77 @@ def apply(
         raise CommandFailed("--prune and -l SELECTOR: use both", code=ExitCode.USAGE)
     documents = documents_of(files)
     mode = DryRunMode.ADMISSION if simulate else dry_run
+    if prune and mode is DryRunMode.CLIENT:
+        raise CommandFailed(
+            "--prune: only the server knows what would be deleted",
+            remedy="Use --dry-run=server.",
+            code=ExitCode.USAGE,
+        )
+    if prune and mode is DryRunMode.ADMISSION:
+        with client_of(ctx) as client:
+            gone = ",".join(_surplus(_labelled(client, selector), _written(documents)))
+            show_simulation(client.simulate(documents, {"delete": gone}), output, expect)
+        return
     if is_shown_unsent(ctx, documents, mode, expect, output):
         return
     is_tried = mode is DryRunMode.SERVER
     with client_of(ctx) as client:
+        labelled = _labelled(client, selector) if prune else {}
         batch = client.apply(documents, dry_run=is_tried, reason=reason)
         if not show_value(batch, output):
             tell_results(batch, dry_run=is_tried)
         code = code_of_results(batch)
         if prune and code is ExitCode.OK:
-            code = _prune(client, batch, selector, dry_run=is_tried)
+            code = _prune(client, batch, labelled, dry_run=is_tried)
         if wait and not is_tried and code is ExitCode.OK:
             wait_for_batch(client, batch, ADMITTED, seconds_of(timeout), show)
     if code is not ExitCode.OK:
         raise typer.Exit(code)
 
 
-def _prune(client: HeadgateClient, batch: Batch, selector: str, *, dry_run: bool) -> ExitCode:
-    """Deletes configured objects with the labels that were not among those applied.
+Key = tuple[str, str, str]
+"""Kind, namespace and name of an object."""
+Labelled = dict[str, tuple[Kind, Key]]
+"""Configured objects with the labels by reference, those that others refer to last."""
+
+
+def _labelled(client: HeadgateClient, selector: str) -> Labelled:
+    """Returns what pruning may delete; raises `ServerProblem` for a selector that is none.
 
     Workloads stay: what runs ends by `cancel` or `delete`.
     """
-    applied = {(result.kind, result.namespace, result.name) for result in batch.results}
-    codes: list[ExitCode] = []
+    labelled: Labelled = {}
     for kind in reversed(configured_kinds().values()):
         for found in client.items(kind.path(""), {"labelSelector": selector}):
             name, place = found["metadata"]["name"], found["metadata"].get("namespace", "")
-            if (kind.name, place, name) not in applied:
-                reference = f"{kind.name.lower()}/{place}/{name}".replace("//", "/")
-                path = kind.path(place, name)
-                codes.append(_delete_one(client, kind, path, reference, PRUNED, dry_run=dry_run))
+            reference = f"{kind.name.lower()}/{place}/{name}".replace("//", "/")
+            labelled[reference] = (kind, (kind.name, place, name))
+    return labelled
+
+
+def _surplus(labelled: Labelled, applied: set[Key]) -> list[str]:
+    """The references of labelled objects that are not among those applied."""
+    return [reference for reference, (_, key) in labelled.items() if key not in applied]
+
+
+def _written(documents: bytes) -> set[Key]:
+    """The keys of objects as manifests have them."""
+    found: set[Key] = set()
+    for one in objects_in(documents):
+        name, kind = str(one["metadata"]["name"]), str(one["kind"])
+        place = str(one["metadata"].get("namespace") or DEFAULT_NAMESPACE)
+        found.add((kind, place if is_kind(kind) and kind_of(kind).namespaced else "", name))
+    return found
+
+
+def _prune(client: HeadgateClient, batch: Batch, labelled: Labelled, *, dry_run: bool) -> ExitCode:
+    """Deletes labelled objects that were not among those applied."""
+    applied = {(result.kind, result.namespace, result.name) for result in batch.results}
+    codes: list[ExitCode] = []
+    for reference in _surplus(labelled, applied):
+        kind, (_, place, name) = labelled[reference]
+        path = kind.path(place, name)
+        codes.append(_delete_one(client, kind, path, reference, PRUNED, dry_run=dry_run))
     return worst(codes)
 
 
@@ -156,20 +200,6 @@ def _key_of(written: Object) -> str:
     return f"{written['kind']}/{metadata.get('namespace', '')}/{metadata['name']}"
 
 
-def manifest_in(found: Object) -> Object:
-    """Returns an object as it may be applied again: without what the server says of it."""
-    metadata = {
-        name: value for name, value in found["metadata"].items() if name not in OF_THE_SERVER
-    }
-    left = {**found, "metadata": metadata}
-    if found["kind"] not in REPORTED_IN_STATUS:
-        left.pop("status", None)
-    first: Object = {
-        name: left[name] for name in ("apiVersion", "kind", "metadata") if name in left
-    }
-    return {**first, **left}
-
-
 def export(
     ctx: typer.Context,
     *,
@@ -206,29 +236,6 @@ def is_shown_unsent(
             show_simulation(client.simulate(documents), output, expect)
         return True
     return False
-
-
-def objects_in(documents: bytes) -> list[Object]:
-    """Returns the objects of manifests as they are written, those of lists one by one.
-
-    Raises `CommandFailed` for what is no YAML, and for an object without kind or name.
-    """
-    import yaml  # noqa: PLC0415 - only this and output need it
-
-    found: list[Any] = []
-    try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        written = [one for one in yaml.load_all(documents, Loader=loader) if one is not None]
-    except yaml.YAMLError as error:
-        raise CommandFailed(f"invalid YAML: {error}", code=ExitCode.REFUSED) from error
-    for one in written:
-        items = one.get("items") if isinstance(one, dict) else None
-        found += items if isinstance(items, list) else [one]
-    for one in found:
-        metadata = one.get("metadata") if isinstance(one, dict) else None
-        if not isinstance(metadata, dict) or not metadata.get("name") or not one.get("kind"):
-            raise CommandFailed("an object has no kind or no metadata.name", code=ExitCode.REFUSED)
-    return found
 
 
 def show_read(found: list[Object], output: Format) -> None:

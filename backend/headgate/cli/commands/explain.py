@@ -1,5 +1,7 @@
 """`explain` and `man`: what fields of manifests mean, and the manual pages of the commands."""
 
+import shutil
+import subprocess
 from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any
@@ -7,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from headgate.cli.commands.sessions import is_terminal
 from headgate.cli.failures import EXIT_CODES, CommandFailed, ExitCode
 from headgate.cli.kinds import kind_of
 from headgate.cli.options import argument, client_of, option
@@ -86,11 +89,12 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     def limits(self) -> list[str]:
         """Returns the allowed values and the default."""
         schema = {**self.target, **self.schema}
-        values = ", ".join(map(str, schema.get("enum", [])))
+        values = ", ".join(str(each) for each in schema.get("enum", []) if each is not None)
         default = schema.get("default")
+        told = default if isinstance(default, str) else msgspec.json.encode(default).decode()
         return [
             *([f"One of: {values}"] if values else []),
-            *([f"Default: {default}"] if default not in (None, [], {}) else []),
+            *([f"Default: {told}"] if default not in (None, [], {}, "") else []),
         ]
 
     def below(self, name: str) -> "Field":
@@ -129,7 +133,9 @@ def _type_name(schema: Object, schemas: dict[str, Object]) -> str:
     if inner is None:
         options = schema.get("anyOf") or schema.get("oneOf") or []
         names = dict.fromkeys(_type_name(each, schemas) for each in options)
-        return " or ".join(names) or str(schema.get("type", "Object"))
+        types = schema.get("type", "Object")
+        told = [types] if isinstance(types, str) else [each for each in types if each != "null"]
+        return " or ".join(names or told)
     if isinstance(schema.get("items"), dict):
         return f"[]{_type_name(inner, schemas)}"
     is_map = isinstance(schema.get("additionalProperties"), dict)
@@ -165,7 +171,7 @@ def _indented(text: str) -> str:
 def man(ctx: typer.Context, *, words: CommandWords = None, directory: PagesIn = None) -> None:
     """Show the manual page of a command, or write all pages.
 
-    Example: `headgate man get | man -l -`
+    A terminal shows it by man; elsewhere it is source for roff: `headgate man get > get.1`
     """
     pages = _pages(ctx.find_root())
     if directory is not None:
@@ -177,7 +183,14 @@ def man(ctx: typer.Context, *, words: CommandWords = None, directory: PagesIn = 
     name = "-".join((PROGRAM, *(words or ())))
     if name not in pages:
         raise CommandFailed(f"there is no command {' '.join(words or ())}", code=ExitCode.USAGE)
-    show(pages[name])
+    viewer = shutil.which("man") if is_terminal() else None
+    if viewer is None or not shown_by(viewer, pages[name]):
+        show(pages[name])
+
+
+def shown_by(viewer: str, page: str) -> bool:
+    """Shows a page by a program that reads roff, such as man; returns whether it could."""
+    return subprocess.run([viewer, "-l", "-"], input=page, text=True, check=False).returncode == 0
 
 
 def _pages(root: Any) -> dict[str, str]:  # noqa: ANN401 - same

@@ -36,7 +36,7 @@ from headgate.cli.options import (
     owner_filter,
 )
 from headgate.cli.output import Format, say, show, show_rows, show_value
-from headgate.cli.units import age, age_of, amount
+from headgate.cli.units import age, age_of, amount, sort_rank
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Event
 from headgate.client.transport import ServerProblem
@@ -179,20 +179,15 @@ def of_activity(items: list[Object], active: str) -> list[Object]:
 def sorted_by(items: list[Object], path: str) -> list[Object]:
     """The objects by the field at a path such as `.metadata.name`; those without it come first.
 
-    Numbers come before texts. Raises `CommandFailed` for a path that no object has.
+    Numbers and quantities come before texts, and numbers in texts count as such: host-2 before
+    host-10 (kubectl: RuntimeSort). Raises `CommandFailed` for a path that no object has.
     """
     if not path:
         return items
     found = [(next(iter(values_at(item, path)), None), item) for item in items]
     if items and all(value is None for value, _ in found):
         raise CommandFailed(f"--sort-by {path}: no object has this field", code=ExitCode.USAGE)
-    return [item for _, item in sorted(found, key=lambda each: _rank(each[0]))]
-
-
-def _rank(value: object) -> tuple[int, float, str]:
-    if isinstance(value, int | float):
-        return (1, value, "")
-    return (0, 0, "") if value is None else (2, 0, str(value))
+    return [item for _, item in sorted(found, key=lambda each: sort_rank(each[0]))]
 
 
 def _defaults(kind: Kind, form: Format) -> dict[str, str]:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from headgate.cli.commands.apply import code_of_results, objects_in
+from headgate.cli.commands.apply import code_of_results
 from headgate.cli.failures import ExitCode, problem_in, tell_problem
-from headgate.cli.kinds import kind_of
+from headgate.cli.kinds import kind_of, objects_in
 from headgate.cli.options import DryRun, Reason, argument, client_of, documents_of, option
 from headgate.cli.output import say, show
 from headgate.cli.units import counted

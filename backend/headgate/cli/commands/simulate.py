@@ -9,12 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
+from headgate.cli.commands.wait import FINISHED
 from headgate.cli.commands.why import blocker_table
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import Files, Limit, Output, argument, client_of, documents_of, option
 from headgate.cli.output import Format, columns, say, show, show_rows, show_value
 from headgate.cli.units import age_of, until
+from headgate.domain.values.quantities import resource_rank
+from headgate.messages.rendering import resource_word
 
 Object = dict[str, Any]
 
@@ -39,9 +42,11 @@ Expected = Annotated[
 
 
 def require_simulation(expected: Sequence[Expectation], *, simulate: bool) -> None:
-    """Refuses `--expect` without `--simulate`: an applied change has no result yet."""
+    """Refuses `--expect` where nothing is simulated: an applied change has no result yet."""
     if expected and not simulate:
-        raise CommandFailed("--expect requires --simulate", code=ExitCode.USAGE)
+        raise CommandFailed(
+            "--expect requires --simulate or --dry-run=admission", code=ExitCode.USAGE
+        )
 
 
 def check_expectations(found: Object, expected: Sequence[Expectation]) -> None:
@@ -179,13 +184,20 @@ def _show_table(found: Object) -> None:
         say(f"  {assumption}")
 
 
+def _flavors_of(assignment: Object) -> str:
+    """Returns the resources of each flavor: `GPU, CPU from gpu-a100, memory from disk`."""
+    by_flavor: dict[str, list[str]] = {}
+    for name in sorted(assignment["flavors"], key=resource_rank):
+        by_flavor.setdefault(assignment["flavors"][name], []).append(resource_word(name))
+    return ", ".join(f"{', '.join(words)} from {flavor}" for flavor, words in by_flavor.items())
+
+
 def _show_workload(workload: Object) -> None:
-    show(f"{workload['workload']} {VERDICTS[workload['verdict']]}: {workload['sentence']}")
+    has_ended = workload["verdict"] == "Gone" and workload["phase"] in FINISHED
+    verdict = "has ended" if has_ended else VERDICTS[workload["verdict"]]
+    show(f"{workload['workload']} {verdict}: {workload['sentence']}")
     for assignment in (workload.get("admission") or {}).get("podSetAssignments", []):
-        flavors = ", ".join(
-            f"{name} from {flavor}" for name, flavor in assignment["flavors"].items()
-        )
-        show(f"  {assignment['count']} x {assignment['name']}: {flavors}")
+        show(f"  {assignment['count']} x {assignment['name']}: {_flavors_of(assignment)}")
     for victim in workload.get("victims", []):
         show(f"  would preempt {victim['workload']} ({victim['reason']})")
     if workload["inTheEnd"] != workload["verdict"]:

@@ -1,7 +1,6 @@
 """`submit`: a workload, from options or from files."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,14 @@ from headgate.adapters.system.clocks_and_randomness import unique_key
 from headgate.cli.commands.apply import code_of_results, is_shown_unsent, tell_results
 from headgate.cli.commands.batch_script import read_script
 from headgate.cli.commands.simulate import Expected
-from headgate.cli.commands.wait import ADMITTED, delete_present, wait_for_batch
+from headgate.cli.commands.wait import (
+    ADMITTED,
+    delete_present,
+    telling,
+    try_submit,
+    wait_for_batch,
+    with_remedy,
+)
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import (
@@ -33,7 +39,7 @@ from headgate.cli.options import (
     option,
     ship,
 )
-from headgate.cli.output import Format, say, show, show_value
+from headgate.cli.output import Format, say, show_value
 from headgate.cli.units import seconds_of
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Advice, Batch, ItemResult
@@ -182,12 +188,7 @@ def submit(
     with client_of(ctx) as client:
         batch = _submit(client, written, manifest, upload, output, mode, timeout if replace else "")
         if wait and mode is DryRunMode.NONE:
-            wait_for_batch(client, batch, awaited, seconds_of(timeout), _telling(output))
-
-
-def _telling(output: Format) -> Callable[[str], None]:
-    """With names alone on stdout all else goes to stderr."""
-    return say if output is Format.NAME else show
+            wait_for_batch(client, batch, awaited, seconds_of(timeout), telling(output))
 
 
 def _submit(
@@ -212,11 +213,13 @@ def _submit(
     elif not dry_run:
         batch = client.submit_batch([manifest], key=unique_key())
     else:
-        preview = client.try_submit(manifest)
+        preview = try_submit(client, manifest)
         place, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
         result = ItemResult(namespace=place, name=name, outcome="created")
         warnings = msgspec.convert(preview.get("warnings", []), list[Advice])
         batch = Batch(results=[result], warnings=warnings)
+    if manifest:
+        batch = msgspec.structs.replace(batch, results=[with_remedy(one) for one in batch.results])
     _show_batch(batch, output, dry_run=dry_run)
     return batch
 

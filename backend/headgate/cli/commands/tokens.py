@@ -12,7 +12,7 @@ import typer
 from headgate.cli.cells import NOT_THERE
 from headgate.cli.commands.actions import with_expiry
 from headgate.cli.commands.get import FIXED_COLUMNS, GROUPS, ROW_CELLS, part_of_view, row_query
-from headgate.cli.failures import CommandFailed, ExitCode, Failure
+from headgate.cli.failures import NOT_A_URL, CommandFailed, ExitCode, Failure
 from headgate.cli.options import (
     ExpiresIn,
     Flags,
@@ -34,6 +34,7 @@ from headgate.client.contexts import (
     read_contexts,
     write_contexts,
 )
+from headgate.client.transport import is_url
 
 Role = Annotated[
     str,
@@ -254,6 +255,9 @@ CaCert = Annotated[str, option("FILE", "Trusted certificates in PEM", "--cacert"
 def get_contexts(*, output: Output = Format.TABLE, no_headers: NoHeaders = False) -> None:
     """List the contexts (tokens are not shown)."""
     kept = read_contexts(_path())
+    if not kept.contexts and output in (Format.TABLE, Format.WIDE):
+        say("No contexts. Add one: headgate config set-context NAME --server URL --token TOKEN")
+        return
     items = [
         {"name": name, "current": name == kept.current, "server": context.server,
          "token": "set" if context.token else "-"}
@@ -295,6 +299,12 @@ def set_context(ctx: typer.Context, name: NewName) -> None:
     Example: `headgate config set-context prod --server https://headgate.example --token SECRET`
     """
     flags = ctx.find_object(Flags) or Flags()
+    if not name.strip() or not name.isprintable():
+        raise CommandFailed(f"{name!r} is not a name", code=ExitCode.USAGE)
+    if flags.server and not is_url(flags.server):
+        raise CommandFailed(
+            f"--server {flags.server}: not a URL", remedy=NOT_A_URL, code=ExitCode.USAGE
+        )
     given = {"server": flags.server, "token": flags.token, "cacert": flags.cacert}
     known = {field: value for field, value in given.items() if value}
 
@@ -315,8 +325,10 @@ def delete_context(name: ContextName) -> None:
         left = {each: context for each, context in kept.contexts.items() if each != name}
         return Contexts(current="" if kept.current == name else kept.current, contexts=left)
 
-    _change(without_it)
+    was_current = _change(without_it).current == name
     show(f"context/{name} deleted")
+    if was_current:
+        say("There is no current context now; choose one: headgate config use-context NAME")
 
 
 def _require(kept: Contexts, name: str) -> None:

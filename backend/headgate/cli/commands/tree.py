@@ -9,7 +9,15 @@ import typer
 from rich.tree import Tree
 
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.options import NoHeaders, Output, Since, argument, client_of, option
+from headgate.cli.options import (
+    NoHeaders,
+    Output,
+    Since,
+    argument,
+    client_of,
+    complete_cluster_queues,
+    option,
+)
 from headgate.cli.output import (
     Format,
     say,
@@ -176,7 +184,9 @@ USAGE_HEADERS = (
 def usage(
     ctx: typer.Context,
     *,
-    queue: Annotated[str, argument("QUEUE", "ClusterQueue")],
+    queue: Annotated[
+        str, argument("QUEUE", "ClusterQueue", autocompletion=complete_cluster_queues)
+    ],
     since: Since = "1d",
     points: Annotated[int, option("NUMBER", "Number of data points", min=2, max=100)] = 25,
     output: Output = Format.TABLE,

@@ -18,10 +18,10 @@ from headgate.cli.options import (
     client_of,
     option,
 )
-from headgate.cli.output import say, show
+from headgate.cli.output import Format, say, show
 from headgate.cli.units import seconds_of
 from headgate.client.client import HeadgateClient
-from headgate.client.schemas import Batch
+from headgate.client.schemas import Batch, ItemResult
 from headgate.client.transport import ServerProblem
 
 Object = dict[str, Any]
@@ -160,6 +160,33 @@ def delete_present(
     wait_for(client, f"{place}/{name}", goal_of("delete"), seconds)
     say(f"workload/{name} deleted")
     return False
+
+
+NAME_TAKEN = "ObjectExists"
+"""The server's code for a name that is taken."""
+REPLACE = "Choose another name, or delete the present workload first with --replace."
+
+
+def with_remedy(result: ItemResult) -> ItemResult:
+    """Returns the result with the remedy that `submit` has for a name that is taken."""
+    if result.problem is None or result.problem.get("code") != NAME_TAKEN:
+        return result
+    return msgspec.structs.replace(result, problem={**result.problem, "remedy": REPLACE})
+
+
+def try_submit(client: HeadgateClient, manifest: Object) -> Object:
+    """Returns the workload as it would be created; raises `ServerProblem`."""
+    try:
+        return client.try_submit(manifest)
+    except ServerProblem as refused:
+        if refused.problem.code != NAME_TAKEN:
+            raise
+        raise ServerProblem(msgspec.structs.replace(refused.problem, remedy=REPLACE)) from None
+
+
+def telling(output: Format) -> Callable[[str], None]:
+    """Returns how progress is shown: on stderr where names stand alone on stdout."""
+    return say if output is Format.NAME else show
 
 
 def phase_of(found: Object | None) -> str:

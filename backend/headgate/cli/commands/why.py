@@ -46,6 +46,10 @@ def why(
     is_wide = output is Format.WIDE
     constraints = blocker_table(blockers) if is_wide else constraint_lines(blockers, sentence)
     show(wrapped(sentence))
+    deciding = [] if is_wide else [one for one in blockers if _is_said(one, sentence)]
+    for holders in dict.fromkeys(map(_holders, deciding)):
+        if holders:
+            show(wrapped(f"In use by {holders}"))
     for text in (
         wrapped(_status(explanation)),
         wrapped(_expected(explanation)),
@@ -57,8 +61,9 @@ def why(
             show(text)
     if explanation["wouldUnblock"]:
         show("\nHow to unblock:")
+        named = list(dict.fromkeys(filter(None, map(_holders, blockers))))
         for step in explanation["wouldUnblock"]:
-            show(wrapped(step, "  - "))
+            show(wrapped(_without_holders(step, named), "  - "))
 
 
 def wrapped(text: str, first: str = "") -> str:
@@ -78,23 +83,39 @@ def wrapped(text: str, first: str = "") -> str:
 def constraint_lines(blockers: list[Object], sentence: str) -> str:
     """Returns the constraints that the sentence does not say, each once, with what uses the rest.
 
-    Amounts stand in the texts of constraints; the constraint that the sentence is about adds only
-    the workloads that use the capacity.
+    Amounts stand in the texts of constraints. Workloads that use the capacity are named once, for
+    the constraint of the sentence below the sentence.
     """
     lines: list[str] = []
-    said = {sentence.rstrip(".")}
+    said = {_holders(blocker) for blocker in blockers if _is_said(blocker, sentence)} | {""}
     for blocker in blockers:
         text = str(blocker["message"]).rstrip(".")
-        is_new = not any(text in known for known in said)
-        said.add(text)
-        holders = blocker.get("heldBy", [])
-        more = len(holders) - MAX_HOLDERS_LISTED
-        listed = ", ".join(holders[:MAX_HOLDERS_LISTED]) + (f" and {more} more" if more > 0 else "")
-        if is_new:
+        if not _is_said(blocker, sentence) and text not in said:
             lines.append(wrapped(text, "  - "))
-        if holders and f"    In use by {listed}" not in lines:
-            lines.append(wrapped(f"In use by {listed}", "    "))
+            holders = _holders(blocker)
+            if holders not in said:
+                lines.append(wrapped(f"In use by {holders}", "    "))
+            said |= {text, holders}
     return "\n".join(["Constraints:", *lines]) if lines else ""
+
+
+def _is_said(blocker: Object, sentence: str) -> bool:
+    """Whether a sentence, which may begin with `Unschedulable: `, is about this constraint."""
+    return str(blocker["message"]).rstrip(".").lower() in sentence.lower()
+
+
+def _holders(blocker: Object) -> str:
+    """Returns the first workloads that use the capacity, and how many more; empty without any."""
+    holders = blocker.get("heldBy", [])
+    more = len(holders) - MAX_HOLDERS_LISTED
+    return ", ".join(holders[:MAX_HOLDERS_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _without_holders(step: str, named: list[str]) -> str:
+    """Returns what would unblock without the workloads that constraints have named."""
+    for holders in named:
+        step = step.replace(f" (in use by {holders})", "")
+    return step
 
 
 def failed_pods(explanation: Object, *, with_last_lines: bool = True) -> str:
