@@ -58,6 +58,8 @@ SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1
 MinJobAge=60
 SlurmdTimeout={timeout}
 KillWait=2
+UnkillableStepTimeout=600
+BatchStartTimeout=300
 ReturnToService=1
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
@@ -148,6 +150,11 @@ class SlurmTestCluster:
         )  # fmt: skip
         assert done.returncode == 0, f"{command}: {done.stderr}"
         return done.stdout
+
+    def told(self) -> str:
+        """Jobs and nodes as Slurm lists them, for the message of a failed test."""
+        jobs = self.run("squeue", "-t", "all", "-o", "%i %j %T %r %N")
+        return jobs + self.run("sinfo", "-N", "-o", "%N %T %E")
 
     def is_idle(self, prefix: str = "") -> bool:
         """Whether all nodes are up without jobs, or without those of such a name.

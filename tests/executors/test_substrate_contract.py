@@ -147,6 +147,9 @@ class SlurmWorld(ProcessWorld):
     def _new(self) -> SlurmCluster:
         return self._cluster.substrate(self._directory / self._name)
 
+    def told(self) -> str:
+        return self._cluster.told()
+
 
 class KubernetesWorld:
     """Pods of the double of an API server, which outlive the executor's process."""
@@ -295,7 +298,13 @@ class Cores:
             self.world.substrate.wait(0.05)
             return False
 
-        eventually(step)
+        try:
+            eventually(step)
+        except AssertionError as failure:
+            failure.add_note(str(self.world.substrate.observe()))
+            if isinstance(self.world, SlurmWorld):
+                failure.add_note(self.world.told())
+            raise
 
     def reported(self, kind: str) -> list[RunReport]:
         return [each for each in self.core.unanswered(1000) if each.type == kind]
