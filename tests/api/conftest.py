@@ -65,7 +65,7 @@ def schedule(platform: Platform) -> Callable[[], int]:
     def run() -> int:
         sync_partitions(scheduler)
         for _ in range(20):
-            due = platform.partitions.due()
+            due = platform.partitions.agenda().due
             for key in due:
                 run_partition(scheduler, key)
             if not due:

@@ -28,7 +28,7 @@ def day(seed: int) -> Cluster:
     cluster.sweep()
     for _ in range(STEPS):
         until = cluster.now + cluster.chance.randint(1, 5 * SECONDS)
-        while (due := cluster.partitions.next_due()) is not None and due < until:
+        while (due := cluster.partitions.agenda().next_due) is not None and due < until:
             cluster.now = max(cluster.now + 1, due)
             cluster.sweep()
         cluster.now = max(cluster.now + 1, until)

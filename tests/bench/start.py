@@ -118,7 +118,7 @@ def upgraded(directory: Path, upgrade: Upgrade) -> Path:
 
 def _settle(url: str) -> None:
     scheduler = _scheduler(url)
-    while sweep(scheduler, frozenset(), lambda: False).has_more:
+    while not sweep(scheduler, frozenset(), lambda: False).idle_seconds:
         pass
     scheduler.live.keep_rule = SnapshotRule(events=1)
     scheduler.live.keep()

@@ -65,7 +65,9 @@ def _run(up: Up, asked: argparse.Namespace) -> Outcome:
     ended = _await_end(replay)
     with on_postgres(url) as adapters:
         # What time alone makes due may come later; what lies in the log must be seen by now.
-        wait_until(lambda: not adapters.partitions.due(), "all is decided", SECONDS_TO_SETTLE)
+        wait_until(
+            lambda: not adapters.partitions.agenda().due, "all is decided", SECONDS_TO_SETTLE
+        )
     verified = _headgate(up, "verify", "--database-url", url)
     ledger = read_ledger(url)
     again = compare_on_every_adapter(url, asked.cycles)

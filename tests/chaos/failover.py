@@ -112,7 +112,7 @@ def _run(directory: Path, rounds: int) -> list[str]:
             print(f"failover {number}: {_fail_over(replicas, adapters, submitter)}", flush=True)
             replicas.rejoin()
         submitter.end()
-        wait_until(lambda: not adapters.partitions.due(), "all is decided")
+        wait_until(lambda: not adapters.partitions.agenda().due, "all is decided")
         return [*submitter.unexpected, *_broken(replicas.url, adapters, workers)]
 
 

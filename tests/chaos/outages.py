@@ -203,7 +203,7 @@ def _check(run: Run) -> None:
     """Everything that does not hold in the end."""
     run.submitter.end()
     with on_postgres(run.database_url) as adapters:
-        wait_until(lambda: not adapters.partitions.due(), "all is decided")
+        wait_until(lambda: not adapters.partitions.agenda().due, "all is decided")
     for words in (["--chain"], []):
         done = subprocess.run(
             [HEADGATE, "verify", *words, "-o", "table", "--database-url", run.database_url],

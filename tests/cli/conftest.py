@@ -14,7 +14,7 @@ from granian.server.embed import Server
 from litestar import Litestar
 
 from headgate.api.app import application_services, connect
-from headgate.application.run_partition import idle_seconds, sweep
+from headgate.application.run_partition import sweep
 from headgate.bootstrap import open_platform
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
@@ -101,8 +101,7 @@ def _schedule(settings: Settings, stopping: threading.Event) -> None:
     scheduler = platform.scheduler(lambda name, error: failures.append(f"{name}: {error}"))
     while not stopping.is_set():
         swept = sweep(scheduler, frozenset(), stopping.is_set)
-        if not swept.has_more:
-            stopping.wait(min(idle_seconds(scheduler), 0.05))
+        stopping.wait(min(swept.idle_seconds, 0.05))
     platform.close()
     assert not failures
 

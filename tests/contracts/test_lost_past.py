@@ -107,13 +107,13 @@ def test_a_session_tells_the_point_of_what_it_appended(adapters: Adapters) -> No
 def test_partitions_are_not_shaped_by_what_is_lost(adapters: Adapters, grows_to: int) -> None:
     """Else the rows would be those of a later configuration than any that is to come."""
     lost = rewound(adapters, grows_to=grows_to)
-    shaped_at = adapters.partitions.synced_position()
+    shaped_at = adapters.partitions.agenda().synced_position
 
     with pytest.raises(PastLost):
         adapters.partitions.sync_partitions(["cohort/lost"], 4, lost)
 
     assert [row.key for row in adapters.partitions.rows()] == ["installation"]
-    assert adapters.partitions.synced_position() == shaped_at
+    assert adapters.partitions.agenda().synced_position == shaped_at
 
 
 @pytest.mark.parametrize("grows_to", [2, 4, 5])

@@ -36,14 +36,14 @@ def test_the_partition_of_the_installation_is_always_there(adapters: Adapters) -
 def test_a_new_partition_is_due(adapters: Adapters) -> None:
     shape(adapters, "p")
 
-    assert "p" in adapters.partitions.due()
+    assert "p" in adapters.partitions.agenda().due
 
 
 def test_a_partition_that_has_seen_everything_is_not_due(adapters: Adapters) -> None:
     shape(adapters, "p")
     settle(adapters)
 
-    assert "p" not in adapters.partitions.due()
+    assert "p" not in adapters.partitions.agenda().due
 
 
 def test_an_event_makes_due_the_partitions_it_wakes(adapters: Adapters) -> None:
@@ -53,8 +53,8 @@ def test_an_event_makes_due_the_partitions_it_wakes(adapters: Adapters) -> None:
 
     adapters.log.append([unit(event(ONE, wakes=("p",)), event(TWO))])
 
-    assert "p" in adapters.partitions.due()
-    assert "q" not in adapters.partitions.due()
+    assert "p" in adapters.partitions.agenda().due
+    assert "q" not in adapters.partitions.agenda().due
 
 
 @pytest.mark.parametrize("wakes", [("*",), ("reshaped-away",), ("p", "reshaped-away")])
@@ -67,7 +67,7 @@ def test_all_are_due_where_none_is_named_that_is_there(
 
     adapters.log.append([unit(event(ONE, wakes=wakes))])
 
-    assert adapters.partitions.due() == ["installation", "p", "q"]
+    assert adapters.partitions.agenda().due == ["installation", "p", "q"]
 
 
 def test_a_refused_unit_wakes_no_partition(adapters: Adapters) -> None:
@@ -76,7 +76,7 @@ def test_a_refused_unit_wakes_no_partition(adapters: Adapters) -> None:
 
     adapters.log.append([unit(event(ONE, wakes=("p",), guards=True), expected={ONE: 3})])
 
-    assert "p" not in adapters.partitions.due()
+    assert "p" not in adapters.partitions.agenda().due
     assert row_of(adapters).guard == 0
 
 
@@ -90,7 +90,7 @@ def test_an_event_that_arrives_during_the_work_keeps_it_due(adapters: Adapters) 
         adapters.log.append([unit(event(TWO, wakes=("p",)))])
         session.commit_idle(idle_position=seen, next_due=None)
 
-    assert "p" in adapters.partitions.due()
+    assert "p" in adapters.partitions.agenda().due
 
 
 def test_a_worker_sees_what_arrives_while_it_works(adapters: Adapters) -> None:
@@ -108,18 +108,18 @@ def test_a_timer_makes_due_once_it_has_come(adapters: Adapters) -> None:
     settle(adapters, "p", next_due=adapters.log.now() - 1)
     settle(adapters, "q", next_due=adapters.log.now() + HOUR)
 
-    assert "p" in adapters.partitions.due()
-    assert "q" not in adapters.partitions.due()
+    assert "p" in adapters.partitions.agenda().due
+    assert "q" not in adapters.partitions.agenda().due
 
 
 def test_the_earliest_timer_is_known(adapters: Adapters) -> None:
     shape(adapters, "p", "q")
-    assert adapters.partitions.next_due() is None
+    assert adapters.partitions.agenda().next_due is None
 
     settle(adapters, "p", next_due=70)
     settle(adapters, "q", next_due=30)
 
-    assert adapters.partitions.next_due() == 30
+    assert adapters.partitions.agenda().next_due == 30
 
 
 def test_one_worker_at_a_time_has_a_partition(adapters: Adapters) -> None:
@@ -275,8 +275,8 @@ def test_reshaping_keeps_what_stays_and_starts_what_is_new_as_due(adapters: Adap
 
     assert [row.key for row in adapters.partitions.rows()] == ["installation", "new", "p"]
     assert row_of(adapters) == kept
-    assert "new" in adapters.partitions.due()
-    assert "p" not in adapters.partitions.due()
+    assert "new" in adapters.partitions.agenda().due
+    assert "p" not in adapters.partitions.agenda().due
 
 
 def test_an_older_shape_changes_nothing(adapters: Adapters) -> None:
@@ -294,9 +294,9 @@ def test_a_halted_partition_is_due_again_only_for_its_retry(adapters: Adapters) 
     adapters.partitions.halt("p", position=3, failure="broke\0n", retry_at=now + HOUR)
     adapters.partitions.halt("q", position=3, failure="broken", retry_at=now - 1)
 
-    assert "p" not in adapters.partitions.due()
-    assert "q" in adapters.partitions.due()
-    assert adapters.partitions.next_due() == now - 1
+    assert "p" not in adapters.partitions.agenda().due
+    assert "q" in adapters.partitions.agenda().due
+    assert adapters.partitions.agenda().next_due == now - 1
 
 
 def test_failures_count_until_the_next_commit(adapters: Adapters) -> None:
@@ -331,7 +331,7 @@ def test_what_was_seen_is_never_forgotten(adapters: Adapters) -> None:
 def test_a_due_instant_beyond_all_time_does_not_block_commits(adapters: Adapters) -> None:
     shape(adapters, "p")
     settle(adapters, next_due=2**80)
-    assert "p" not in adapters.partitions.due()
+    assert "p" not in adapters.partitions.agenda().due
 
     adapters.log.append([unit(event(ONE, wakes=("p",)))])
     session = adapters.partitions.try_lock("p", "worker")

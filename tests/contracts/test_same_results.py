@@ -158,8 +158,8 @@ def everything(adapters: Adapters) -> list[object]:
         adapters.models.workloads(WorkloadQuery()),
         adapters.models.replay_of("k", "user:ada"),
         adapters.partitions.rows(),
-        adapters.partitions.due(),
-        adapters.partitions.next_due(),
+        adapters.partitions.agenda().due,
+        adapters.partitions.agenda().next_due,
     ]
 
 

@@ -60,6 +60,9 @@ class World(Protocol):
     def again(self) -> None:
         """What a new process of the executor finds."""
 
+    def told(self) -> str:
+        """Its runs, and jobs and nodes of a cluster, for the message of a failed test."""
+
 
 class ProcessWorld(ABC):
     """Real processes of this host, with their runs in directories."""
@@ -109,6 +112,9 @@ class ProcessWorld(ABC):
         self.substrate.close()
         self.substrate = self._new()
 
+    def told(self) -> str:
+        return str(self.substrate.observe())
+
     def end(self) -> None:
         for run in list(self.substrate.observe().values()):
             self.substrate.kill(run.key)
@@ -148,7 +154,7 @@ class SlurmWorld(ProcessWorld):
         return self._cluster.substrate(self._directory / self._name)
 
     def told(self) -> str:
-        return self._cluster.told()
+        return f"{super().told()}\n{self._cluster.told()}"
 
 
 class KubernetesWorld:
@@ -180,6 +186,9 @@ class KubernetesWorld:
     def again(self) -> None:
         self.substrate.close()
         self.substrate = cluster_of(self._cluster, self._directory)
+
+    def told(self) -> str:
+        return str(self.substrate.observe())
 
     def end(self) -> None:
         self.substrate.close()
@@ -235,6 +244,9 @@ class SimulatedWorld:
 
     def again(self) -> None:
         return
+
+    def told(self) -> str:
+        return str(self.substrate.observe())
 
     def end(self) -> None:
         return
@@ -301,9 +313,7 @@ class Cores:
         try:
             eventually(step)
         except AssertionError as failure:
-            failure.add_note(str(self.world.substrate.observe()))
-            if isinstance(self.world, SlurmWorld):
-                failure.add_note(self.world.told())
+            failure.add_note(self.world.told())
             raise
 
     def reported(self, kind: str) -> list[RunReport]:

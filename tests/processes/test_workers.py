@@ -75,14 +75,14 @@ def test_a_nudge_is_answered_without_an_append_and_before_the_next_sweep(
 ) -> None:
     record(adapters.log, *cluster("gpu"), submitted("first", "gpu"))
     workers.start(broker.url, environment={"HEADGATE_SWEEP_SECONDS": "86400"})
-    wait_until(lambda: adapters.partitions.due() == [], "the first sweep is over")
+    wait_until(lambda: adapters.partitions.agenda().due == [], "the first sweep is over")
     nudges = CeleryNudges(make_celery(broker.url))
     for _ in range(2):
         with psycopg.connect(fresh_database_url, autocommit=True) as connection:
             connection.execute("UPDATE partition SET idle_position = 0 WHERE key LIKE '%gpu'")
-        assert adapters.partitions.due() == ["clusterqueue/gpu"]
+        assert adapters.partitions.agenda().due == ["clusterqueue/gpu"]
         nudges.nudge(["clusterqueue/gpu"])
-        wait_until(lambda: adapters.partitions.due() == [], "the partition is planned")
+        wait_until(lambda: adapters.partitions.agenda().due == [], "the partition is planned")
     nudges.close()
 
 

@@ -18,7 +18,7 @@ from headgate.application.run_partition import (
     Budget,
     Scheduler,
     run_partition,
-    sync_lost_partitions,
+    synced_agenda,
 )
 from headgate.application.scheduling_cycles import CycleRecord
 from headgate.application.snapshot_store import SnapshotRule
@@ -254,8 +254,8 @@ class Cluster:
 
     def sweep(self) -> None:
         """Some worker looks at every partition that is due, and at no other."""
-        self._attempt(self.active, "", sync_lost_partitions)
-        self._look_at(self.partitions.due())
+        self._attempt(self.active, "", synced_agenda)
+        self._look_at(self.partitions.agenda().due)
 
     def nudge_for_nothing(self) -> None:
         """Nudges come twice, late, or for partitions with nothing to do."""
@@ -263,7 +263,7 @@ class Cluster:
 
     def delay_nudges(self) -> None:
         """Nudges are sent for what is due, and stay in the broker."""
-        self.nudges += self.partitions.due()
+        self.nudges += self.partitions.agenda().due
 
     def deliver_nudges(self) -> None:
         """Nudges come late, in another order, twice, and for partitions that are no more."""
@@ -400,7 +400,7 @@ class Cluster:
 
         self._attempt(number, key, turn)
 
-    def _attempt(self, number: int, key: str, work: Callable[[Scheduler], None]) -> None:
+    def _attempt(self, number: int, key: str, work: Callable[[Scheduler], object]) -> None:
         self.active = number
         try:
             if self.workers[number].live.lost is not None:

@@ -206,7 +206,7 @@ BROKEN_RULES: dict[str, tuple[range, tuple[tuple[Any, str, Any], ...]]] = {
     ),
     "lost rows of partitions are not made again": (
         IN_CALM,
-        ((tests.simulation.cluster, "sync_lost_partitions", sync_partitions),),
+        ((tests.simulation.cluster, "synced_agenda", sync_partitions),),
     ),
 }
 """By the days that show it."""

@@ -51,7 +51,7 @@ def compare_day(
 
 def rest(cluster: Cluster) -> None:
     """Let the workers decide all there is to decide now."""
-    while cluster.partitions.due():
+    while cluster.partitions.agenda().due:
         cluster.sweep()
 
 

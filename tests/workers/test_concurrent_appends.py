@@ -133,7 +133,7 @@ def test_endless_conflicts_end_the_turn(adapters: Adapters) -> None:
 
     assert worker.turn(GPU) == PartitionRun("contended")
     assert admitted(adapters.log) == []
-    assert GPU in adapters.partitions.due()
+    assert GPU in adapters.partitions.agenda().due
 
 
 def test_facts_of_others_between_plan_and_commit_do_not_disturb(adapters: Adapters) -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from headgate.application.live_state import LiveState, recover_from_rewind
 from headgate.application.ports import EventFilter, Unavailable, WorkloadQuery
-from headgate.application.run_partition import Budget, PartitionRun, idle_seconds
+from headgate.application.run_partition import Budget, PartitionRun, sweep
 from headgate.application.scheduling_cycles import SCHEDULER
 from headgate.application.snapshot_store import CACHE_NAME, NewFold, SnapshotRule
 from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec, Retention
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.message import message
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadFinished, WorkloadSubmitted
 from headgate.domain.workloads.state import is_admitted
@@ -42,7 +43,7 @@ def test_a_sweep_admits_what_fits_and_then_nothing_is_due(adapters: Adapters) ->
     worker.sweep()
 
     assert admitted(adapters.log) == [f"{NAMESPACE}/job-gpu-0", f"{NAMESPACE}/job-gpu-1"]
-    assert adapters.partitions.due() == []
+    assert adapters.partitions.agenda().due == []
 
 
 def test_partitions_follow_the_configuration(adapters: Adapters) -> None:
@@ -109,9 +110,9 @@ def test_a_turn_ends_with_work_left_when_its_time_is_used(adapters: Adapters) ->
 
     assert turn.outcome == "more"
     assert turn.decisions >= 2
-    assert GPU in adapters.partitions.due()
+    assert GPU in adapters.partitions.agenda().due
     while worker.turn(GPU).outcome == "more":
-        assert GPU in adapters.partitions.due()
+        assert GPU in adapters.partitions.agenda().due
     assert len(admitted(adapters.log)) == 8
 
 
@@ -144,7 +145,7 @@ def test_a_partition_that_cannot_be_planned_is_quarantined_and_tried_again(
     assert row.halted_position is not None
     assert row.retry_at is not None
     assert worker.reported == [(GPU, "no more ids")]
-    assert adapters.partitions.due() == []
+    assert adapters.partitions.agenda().due == []
     assert admitted(adapters.log) == [f"{NAMESPACE}/c"]
 
     assert worker.turn(GPU).outcome == "idle"
@@ -231,16 +232,17 @@ def test_a_snapshot_under_a_digest_of_the_code_as_earlier_releases_wrote_is_not_
 
 
 def test_a_worker_rests_until_the_next_timer(adapters: Adapters) -> None:
-    worker = Worker(adapters, budget=Budget(sweep_seconds=0.5))
+    worker = Worker(adapters, budget=Budget(sweep_seconds=3_600))
     worker.sweep()
-    assert idle_seconds(worker.scheduler) == 0.5
+    assert sweep(worker.scheduler, frozenset(), lambda: False).idle_seconds == 3_600
 
     session = adapters.partitions.try_lock("installation", "one")
     assert session is not None
     with session:
-        soon = session.now() + 100_000
+        soon = session.now() + 600 * MICROSECONDS_PER_SECOND
         session.commit_idle(idle_position=adapters.log.head(), next_due=soon)
-    assert 0.0 < idle_seconds(worker.scheduler) <= 0.1
+    swept = sweep(worker.scheduler, frozenset(), lambda: False)
+    assert 0.0 < swept.idle_seconds <= 600
 
 
 def test_deciding_twice_admits_nothing_twice(adapters: Adapters) -> None:
@@ -301,7 +303,7 @@ def test_finished_workloads_are_deleted_when_their_time_is_over(adapters: Adapte
     } == {("Succeeded", "gpu", finished_at)}
     rows = {row.key: row for row in adapters.partitions.rows()}
     assert rows["installation"].next_due == finished_at + 3_600_000_000
-    assert adapters.partitions.due() == []
+    assert adapters.partitions.agenda().due == []
     assert worker.reported == []
     assert worker.scheduler.live.cluster_state.ended.counts == {
         f"{NAMESPACE}/gpu": {"Succeeded": 1}
@@ -323,7 +325,7 @@ def test_a_quarantined_workload_is_not_deleted_and_does_not_keep_a_worker_busy(
     worker.sweep()
 
     assert workloads_of(adapters) == ["bad"]
-    assert adapters.partitions.due() == []
+    assert adapters.partitions.agenda().due == []
 
 
 def test_an_end_that_retention_follows_makes_its_partition_due(adapters: Adapters) -> None:
@@ -332,6 +334,6 @@ def test_an_end_that_retention_follows_makes_its_partition_due(adapters: Adapter
     worker.sweep()
     worker.sweep()
     finish(adapters, "kept")
-    assert adapters.partitions.due() == [GPU]
+    assert adapters.partitions.agenda().due == [GPU]
     finish(adapters, "short")
-    assert adapters.partitions.due() == [GPU, "installation"]
+    assert adapters.partitions.agenda().due == [GPU, "installation"]

@@ -182,7 +182,7 @@ def test_a_victim_that_runs_again_lets_the_other_partition_preempt(adapters: Ada
     worker = Worker(adapters, "later")
     worker.sweep()
     worker.sweep()
-    assert adapters.partitions.due() == []
+    assert adapters.partitions.agenda().due == []
     (evicted,) = evicting(adapters)
     workload = folded(adapters.log).workloads[evicted]
     assert workload.eviction is not None

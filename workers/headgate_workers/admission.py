@@ -2,7 +2,7 @@
 
 from headgate.application.live_state import recover_from_rewind
 from headgate.application.projections.followers import FollowerRunner
-from headgate.application.run_partition import Scheduler, idle_seconds, sweep
+from headgate.application.run_partition import Scheduler, sweep
 from headgate.event_log.chain import PastLost
 from headgate_workers.ticker import Ticker, TickerCallbacks
 
@@ -45,7 +45,7 @@ class AdmissionTicker:
         swept = sweep(self._scheduler, nudged, self.ticker.is_stopping)
         self._scheduler.live.keep()
         self._advance_abandoned_projections()
-        return 0.0 if swept.has_more else idle_seconds(self._scheduler)
+        return swept.idle_seconds
 
     def _advance_abandoned_projections(self) -> None:
         now = self._scheduler.elapsed()

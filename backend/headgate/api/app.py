@@ -88,7 +88,7 @@ from headgate.application.file_stores import GIBIBYTE, MEBIBYTE, LogStoreSize
 from headgate.application.live_state import LiveReader, recover_from_rewind
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_durations import CycleDurations
-from headgate.application.ports import AppendUnit, Nudges, Unavailable
+from headgate.application.ports import AppendUnit, Unavailable
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.queries.views import did_you_mean
 from headgate.application.readiness import ReadinessWatch
@@ -336,7 +336,7 @@ def application_services(platform: Platform) -> ApplicationServices:
     reader = LiveReader(platform.live_state(), platform.tail, recover_from_rewind, _exit_process)
     platform.past_comparison.begin(reader.compared_point, reader.past_lost)
     hub = EventHub(platform.event_log)
-    nudge, traces = _nudging(platform.nudges, reader), platform.traces
+    nudge, traces = _nudging(platform, reader), platform.traces
     commits = GroupCommit(platform.write_log, nudge, traced=traces.commit if traces else None)
     max_log_bytes = platform.settings.pod_logs_gibibytes * GIBIBYTE
     return ApplicationServices(
@@ -384,11 +384,12 @@ def partitions_to_nudge(units: Iterable[AppendUnit], keys: Sequence[str]) -> lis
     return sorted({*woken - {ALL_PARTITIONS}, *(keys if ALL_PARTITIONS in woken else ())})
 
 
-def _nudging(nudges: Nudges, reader: LiveReader) -> Callable[[Sequence[AppendUnit]], None]:
+def _nudging(platform: Platform, reader: LiveReader) -> Callable[[Sequence[AppendUnit]], None]:
     """Tells workers of what was appended; the broker may be away, the log is not."""
 
     def nudge(units: Sequence[AppendUnit]) -> None:
-        nudges.nudge(partitions_to_nudge(units, reader.cluster_state.partition_keys()))
+        keys = reader.cluster_state.partition_keys()
+        platform.nudges.nudge(partitions_to_nudge(units, keys))
 
     return nudge
 

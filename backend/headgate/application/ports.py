@@ -315,6 +315,20 @@ class PartitionRow(msgspec.Struct, frozen=True, kw_only=True):
     retry_at: Instant | None = None
 
 
+class Agenda(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to do in partitions at `now`, an instant of the database's clock.
+
+    `due` are those with events past their idle position or a timer that has come, by key; a halted
+    partition is due again only when its `retry_at` has come. `next_due` is the earliest timer or
+    retry of any, and `synced_position` that of the configuration that the rows match.
+    """
+
+    now: Instant
+    due: list[str]
+    next_due: Instant | None
+    synced_position: int
+
+
 class PartitionSession(Protocol):
     """The time one worker holds a partition: one transaction from lock to commit.
 
@@ -354,14 +368,8 @@ class PartitionSession(Protocol):
 class Partitions(Protocol):
     """Which partitions there are, which are due, and the right to work on one."""
 
-    def due(self) -> list[str]:
-        """Partitions with events past their idle position or a timer that has come.
-
-        A halted partition is due again only when its `retry_at` has come.
-        """
-
-    def next_due(self) -> Instant | None:
-        """The earliest timer, or retry of a halted partition, of any partition."""
+    def agenda(self) -> Agenda:
+        """Returns what there is to do, read at once."""
 
     def rows(self) -> list[PartitionRow]:
         """Returns every partition, by key."""
@@ -372,18 +380,8 @@ class Partitions(Protocol):
     def sync_partitions(self, keys: Sequence[str], config_position: int, past: LogPoint) -> None:
         """Make the rows match the configuration of `past`; new ones start due; or `PastLost`."""
 
-    def synced_position(self) -> int:
-        """The position of the configuration that the rows match."""
-
     def try_lock(self, key: str, owner: str) -> PartitionSession | None:
         """The right to work on a partition now, or None while another worker has it."""
-
-
-class Nudges(Protocol):
-    """Tells workers which partitions to plan now; carries no facts and may be lost."""
-
-    def nudge(self, partitions: Iterable[str]) -> None:
-        """Never blocks and never raises."""
 
 
 class Ids(Protocol):

@@ -11,6 +11,7 @@ from headgate.application.commands.append_unit import unit_of
 from headgate.application.failures import GapInLog
 from headgate.application.live_state import NEVER_SYNCED, LiveState
 from headgate.application.ports import (
+    Agenda,
     Appended,
     Fence,
     Ids,
@@ -172,14 +173,18 @@ def sync_partitions(scheduler: Scheduler) -> None:
         live.synced_at = seen
 
 
-def sync_lost_partitions(scheduler: Scheduler) -> None:
-    """Makes the rows match the configuration again where the database has lost that they did.
+def synced_agenda(scheduler: Scheduler) -> Agenda:
+    """What there is to do, once the rows match the configuration.
 
     A restored backup or a promoted standby may have lost the rows and no event of the fold.
     """
-    if scheduler.partitions.synced_position() < scheduler.live.synced_at:
-        scheduler.live.synced_at = NEVER_SYNCED
+    live, agenda = scheduler.live, scheduler.partitions.agenda()
+    if agenda.synced_position < live.synced_at:
+        live.synced_at = NEVER_SYNCED
+    if live.synced_at == live.cluster_state.config_position:
+        return agenda
     sync_partitions(scheduler)
+    return scheduler.partitions.agenda()
 
 
 def _work(
@@ -355,10 +360,13 @@ MIN_IDLE_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """What a sweep did: decisions made, and whether a partition still has work to do at once."""
+    """What a sweep did: decisions made, and the seconds until the next timer of any partition.
+
+    These are none where a partition still has work to do, and at most one sweep interval.
+    """
 
     decisions: int
-    has_more: bool
+    idle_seconds: float
 
 
 def sweep(
@@ -369,21 +377,22 @@ def sweep(
     Whether a partition is due is a comparison in the database, never a flag (ADR 0003).
     Raises `Unavailable` while the database cannot be reached.
     """
-    sync_lost_partitions(scheduler)
+    agenda = synced_agenda(scheduler)
     decisions, has_more = 0, False
-    for key in sorted(scheduler.partitions.due(), key=lambda due: (due not in nudged, due)):
+    for key in sorted(agenda.due, key=lambda due: (due not in nudged, due)):
         if is_stopping():
             break
         turn = run_partition(scheduler, key)
         decisions += turn.decisions
         has_more = has_more or turn.outcome in OUTCOMES_WITH_WORK_LEFT
-    return SweepResult(decisions, has_more)
+    if has_more:
+        return SweepResult(decisions, 0.0)
+    left = scheduler.partitions.agenda() if agenda.due else agenda
+    return SweepResult(decisions, _idle_seconds(left, scheduler.budget.sweep_seconds))
 
 
-def idle_seconds(scheduler: Scheduler) -> float:
-    """Until the next timer of any partition, at most one sweep interval."""
-    next_due = scheduler.partitions.next_due()
-    if next_due is None:
-        return scheduler.budget.sweep_seconds
-    until_due = (next_due - scheduler.live.event_log.now()) / MICROSECONDS_PER_SECOND
-    return min(max(until_due, MIN_IDLE_SECONDS), scheduler.budget.sweep_seconds)
+def _idle_seconds(agenda: Agenda, sweep_seconds: float) -> float:
+    if agenda.next_due is None:
+        return sweep_seconds
+    until_due = (agenda.next_due - agenda.now) / MICROSECONDS_PER_SECOND
+    return min(max(until_due, MIN_IDLE_SECONDS), sweep_seconds)

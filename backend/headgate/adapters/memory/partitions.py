@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from headgate.adapters.memory.database import Columns, MemoryDatabase, new_partition
 from headgate.adapters.memory.read_models import loaded_rows
 from headgate.application.ports import (
+    Agenda,
     AppendConflict,
     Appended,
     AppendUnit,
@@ -27,20 +28,18 @@ class MemoryPartitions:
     def __init__(self, database: MemoryDatabase) -> None:
         self._database = database
 
-    def due(self) -> list[str]:
-        """Partitions with events past their idle position or a timer that has come."""
+    def agenda(self) -> Agenda:
+        """What there is to do, read at once."""
         with self._database.lock:
-            now = self._database.clock()
-            return sorted(row.key for row in self._database.partitions.values() if is_due(row, now))
-
-    def next_due(self) -> Instant | None:
-        """The earliest timer, or retry of a halted partition, of any partition."""
-        with self._database.lock:
-            timers = [
-                row.next_due if row.retry_at is None else row.retry_at
-                for row in self._database.partitions.values()
-            ]
-        return min((timer for timer in timers if timer is not None), default=None)
+            now, rows = self._database.clock(), list(self._database.partitions.values())
+            synced_position = self._database.reshaped_position
+        timers = [row.next_due if row.retry_at is None else row.retry_at for row in rows]
+        return Agenda(
+            now=now,
+            due=sorted(row.key for row in rows if is_due(row, now)),
+            next_due=min((timer for timer in timers if timer is not None), default=None),
+            synced_position=synced_position,
+        )
 
     def rows(self) -> list[PartitionRow]:
         """Every partition as it stands, by key."""
@@ -77,11 +76,6 @@ class MemoryPartitions:
                 key: known.get(key) or new_partition(key, database.head)
                 for key in sorted({*keys, "installation"})
             }
-
-    def synced_position(self) -> int:
-        """The position of the configuration that the rows match."""
-        with self._database.lock:
-            return self._database.reshaped_position
 
     def try_lock(self, key: str, owner: str) -> "MemoryPartitionSession | None":
         """The right to work on a partition now, or None while another worker has it."""

@@ -17,6 +17,7 @@ from headgate.adapters.postgres.connections import (
 )
 from headgate.adapters.postgres.event_log import batch_after, point_at
 from headgate.application.ports import (
+    Agenda,
     AppendConflict,
     Appended,
     AppendUnit,
@@ -37,11 +38,15 @@ _COLUMNS = (
     "halted_position, retry_at"
 )
 _NOW = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
-_DUE = f"""
-    SELECT key FROM partition
-    WHERE CASE WHEN retry_at IS NOT NULL THEN retry_at <= {_NOW}
-               ELSE last_position > idle_position OR next_due <= {_NOW} END
-    ORDER BY key
+_AGENDA = f"""
+    WITH clock AS MATERIALIZED (SELECT {_NOW} AS now)
+    SELECT (SELECT now FROM clock), (SELECT reshaped_position FROM log_head),
+           min(coalesce(retry_at, next_due)),
+           coalesce(array_agg(key ORDER BY key) FILTER (
+               WHERE CASE WHEN retry_at IS NOT NULL THEN retry_at <= (SELECT now FROM clock)
+                          ELSE last_position > idle_position
+                              OR next_due <= (SELECT now FROM clock) END), '{{}}')
+    FROM partition
 """
 _LOCK = """
     SELECT pg_try_advisory_xact_lock(partition_lock(%s)),
@@ -89,20 +94,13 @@ class PostgresPartitions:
         self._pool = pool
         self._hang_timeout = f"{round(hang_seconds * 1_000)}ms"
 
-    def due(self) -> list[str]:
-        """Partitions with events past their idle position or a timer that has come."""
+    def agenda(self) -> Agenda:
+        """What there is to do, read at once."""
         with connection_of(self._pool) as connection:
-            return [key for (key,) in connection.execute(_DUE).fetchall()]
-
-    def next_due(self) -> Instant | None:
-        """The earliest timer, or retry of a halted partition, of any partition."""
-        with connection_of(self._pool) as connection:
-            row = connection.execute(
-                "SELECT min(coalesce(retry_at, next_due)) FROM partition"
-            ).fetchone()
-        assert row is not None
-        found: Instant | None = row[0]
-        return found
+            row = connection.execute(_AGENDA).fetchone()
+        assert row is not None, "the head is made with the log"
+        now, synced_position, next_due, due = row
+        return Agenda(now=now, due=due, next_due=next_due, synced_position=synced_position)
 
     def rows(self) -> list[PartitionRow]:
         """Every partition as it stands, by key."""
@@ -139,13 +137,6 @@ class PostgresPartitions:
                 "ON CONFLICT DO NOTHING",
                 (wanted, shaped[0]),
             )
-
-    def synced_position(self) -> int:
-        """The position of the configuration that the rows match."""
-        with connection_of(self._pool) as connection:
-            row = connection.execute("SELECT reshaped_position FROM log_head").fetchone()
-        assert row is not None, "the head is made with the log"
-        return int(row[0])
 
     def try_lock(self, key: str, owner: str) -> "PostgresPartitionSession | None":
         """The right to work on a partition now, or None while another worker has it."""
