@@ -1,6 +1,7 @@
 """Programs submit, wait, follow and simulate by typed objects, with and without an event loop."""
 
 import asyncio
+from typing import NoReturn
 
 import pytest
 
@@ -9,6 +10,7 @@ from headgate.client import (
     AsyncHeadgate,
     Connection,
     Headgate,
+    PodView,
     ServerProblem,
     WaitTimeout,
     manifest_of,
@@ -49,6 +51,35 @@ def test_a_simulation_tells_what_would_become_of_each_workload(connection: Conne
         assert (result.starts, result.evictions) == (0, 0)
         with pytest.raises(ServerProblem, match="simulated"):
             client.get("default", "simulated")
+
+
+def test_a_run_that_is_cancelled_by_others_has_a_code_of_its_own(connection: Connection) -> None:
+    async def program() -> tuple[str, int, list[PodView]]:
+        async with AsyncHeadgate(connection) as client:
+            asked = manifest_of(["true"], queue="none", name="given-up")
+            running = asyncio.create_task(client.run(asked, lambda _: None))
+            async for event in client.stream(0, streams=("workload/default/given-up",)):
+                if event.type == "workload.submitted":
+                    await client.act("default", "given-up", "cancel", reason="a test")
+                    break
+            ended = await running
+            pods = [each async for each in client.pods("default", "given-up")]
+            return ended.workload.phase, ended.exit_code, pods
+
+    assert asyncio.run(program()) == ("Cancelled", 125, [])
+
+
+def test_an_interrupt_cancels_what_a_program_runs(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    with Headgate(connection) as client:
+        monkeypatch.setattr(client.client, "follow", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            client.run(manifest_of(["true"], queue="none", name="interrupted"))
+        assert client.get("default", "interrupted").phase == "Cancelled"
 
 
 def test_an_event_loop_goes_on_while_workloads_are_waited_for(connection: Connection) -> None:

@@ -116,11 +116,13 @@ def test_the_blocks_of_the_client_page_and_the_notebook_run(up: Installed) -> No
     page = PYTHON.findall((DOCS / "client.md").read_text())
     notebook = json.loads((ROOT / "examples" / "client.ipynb").read_text())
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    assert (len(page), len(cells)) == (4, 5)
+    assert (len(page), len(cells)) == (5, 5)
     program = up.directory / "client.py"
     program.write_text("\n".join([*page, *cells]))
     printed = up.shell(f"python {program.name}")
     assert "Succeeded 1" in printed
+    assert "Failed 1" in printed
+    assert "3 from outside" in printed
     assert "Unschedulable" in printed
     assert "workload.submitted" in printed
     assert "['Succeeded', 'Succeeded']" in printed

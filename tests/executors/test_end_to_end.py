@@ -21,6 +21,7 @@ from headgate.cli.main import app, hoisted
 from headgate.cli.operations.local_agent import LOCAL
 from headgate.cli.replay.arrivals import named
 from headgate.cli.replay.command import configure
+from headgate.client import Headgate, manifest_of
 from headgate.client.client import HeadgateClient
 from headgate.client.executors import ON_OTHER_HOST, ExecutorClient
 from headgate.client.transport import Connection, ServerProblem
@@ -443,6 +444,31 @@ def test_a_command_runs_beside_a_pod_as_part_of_a_pipe(
     opened = events_of(client, "hosting", "workload.session_opened")
     assert [(each["pod_set"], each["index"]) for each in opened] == [("main", 0), ("main", 0)]
     client.remove(f"{WORKLOADS}/hosting")
+
+
+def test_a_program_runs_work_and_looks_into_its_pods(
+    connection: Connection, agent: AgentProcess
+) -> None:
+    said: list[bytes] = []
+    with Headgate(connection) as headgate:
+        script = "echo rank $RANK; exit $((RANK * 3))"
+        asked = manifest_of(["sh", "-c", script], name="from-a-program", pods=2)
+        ended = headgate.run(asked, lambda output: said.append(output.content))
+        assert (ended.workload.phase, ended.exit_code) == ("Failed", 3)
+        assert b"rank 1\n" in said
+        (failed,) = headgate.pods("default", "from-a-program", state="Failed")
+        assert (failed.rank, failed.exit_code, failed.reason) == (1, 3, "Error")
+
+        headgate.submit(manifest_of(["sleep", "300"], name="looked-into"))
+        headgate.wait("default", "looked-into", "Running")
+        long = b"line\n" * 10_000
+        script = "cat; echo oops >&2; exit 7"
+        told = headgate.exec("default", "looked-into", ["sh", "-c", script], content=long)
+        assert (told.exit_code, told.output, told.error_output) == (7, long, b"oops\n")
+        missing = headgate.exec("default", "looked-into", ["no-such-command"])
+        assert missing.exit_code == 126
+        assert "no-such-command" in missing.message
+        headgate.act("default", "looked-into", "cancel")
 
 
 class Terminal:

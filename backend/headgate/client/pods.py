@@ -1,28 +1,53 @@
-"""The output of a workload's pods, resumed without a repeat, and sessions into pods.
+"""The output of a workload's pods, resumed without a repeat, their ends, and sessions into pods.
 
 Frames come as server-sent events; frames of a session are sent by requests.
 """
 
 import contextlib
+import threading
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import httpx
 import msgspec
 from httpx_sse import connect_sse
 
 from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, pause
+from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.transport import (
     Body,
     Connection,
     Request,
     ServerProblem,
+    ServerUnreachable,
     Transport,
     problem_of,
 )
 
+Object = dict[str, Any]
+
 QUIET_SECONDS = 40.0
 RECONNECT_SECONDS = 0.5
+
+
+class PodView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One run of a pod; `rank` is None for a pod that has left its attempt. Times are RFC 3339."""
+
+    pod_set: str
+    index: int
+    rank: int | None
+    run: int
+    state: str
+    node: str
+    exit_code: int | None = None
+    signal: int | None = None
+    reason: str | None = None
+    message: str = ""
+    started_at: str | None = None
+    ready_at: str | None = None
+    finished_at: str | None = None
+    result: str = ""
 
 
 class LogFrame(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -140,7 +165,63 @@ class PodLogStream:
         )
 
 
+TIMED_OUT = 124
+"""The exit code where the maximum execution time is over (as of timeout)."""
+OWN_FAILURE = 125
+"""The exit code where the command did not run or its end is not known (as of docker run)."""
+SIGNALLED = 128
+PODS_REPORTED = "workload.pods_reported"
+
+
+def exit_code_of(client: HeadgateClient, found: Object) -> int:
+    """Returns the exit code of a workload that runs no more: 0 where it has succeeded.
+
+    Else it is the highest code of the pods that ended without an order, as srun has it.
+    """
+    metadata, status = found["metadata"], found["status"]
+    if status["phase"] == "Succeeded":
+        return 0
+    if status["phase"] == "Inactive":
+        return TIMED_OUT if _is_out_of_time(status) else OWN_FAILURE
+    ended = _finished_pods(client, f"workload/{metadata['namespace']}/{metadata['name']}")
+    return max(map(_code_of, ended), default=0) or OWN_FAILURE
+
+
+def _finished_pods(client: HeadgateClient, stream: str) -> Iterator[Object]:
+    """Returns what was reported of pods that finished in the newest attempt."""
+    query = {"stream": stream, "type": PODS_REPORTED, "limit": str(PAGE_SIZE)}
+    attempt = 0
+    while True:
+        page = client.read("/v1/events", query)
+        for event in page["items"]:
+            attempt = attempt or event["data"]["attempt"]
+            if event["data"]["attempt"] != attempt:
+                return
+            yield from (each for each in event["data"]["pods"] if each["type"] == "finished")
+        if not page.get("next"):
+            return
+        query["before"] = str(page["next"])
+
+
+def _is_out_of_time(status: Object) -> bool:
+    return any(
+        condition["reason"] == "DeactivatedDueToMaximumExecutionTimeExceeded"
+        for condition in status.get("conditions", [])
+    )
+
+
+def _code_of(pods: Object) -> int:
+    """Returns the exit code of pods; those that never ran are a failure of the run."""
+    if pods.get("signal"):
+        return SIGNALLED + int(pods["signal"])
+    code = pods.get("exitCode", pods.get("exit_code"))
+    if code is not None:
+        return int(code)
+    return OWN_FAILURE if pods.get("reason") in {"StartFailed", "NodeLost"} else 0
+
+
 SESSION_QUIET_SECONDS = 20.0
+INPUT_BYTES = 16_384
 PAUSE_SECONDS = 0.05
 SECONDS_FOR_ROOM = 30.0
 
@@ -219,3 +300,47 @@ class SessionConnection:
             if elapsed_seconds() > give_up_at:
                 raise SessionLost("the other side does not read")
             pause(PAUSE_SECONDS)
+
+
+class CommandEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command in a pod ended; `message` says why it could not be started (code 126)."""
+
+    exit_code: int
+    output: bytes
+    error_output: bytes
+    message: str = ""
+
+
+def run_in_pod(
+    client: HeadgateClient, path: str, pod: str, command: Sequence[str], content: bytes
+) -> CommandEnd:
+    """Runs a command in a pod to its end, with `content` as its input. Raises `SessionLost`."""
+    asked = {"pod": pod, "command": list(command), "hasTerminal": False}
+    session = client.act(f"{path}/sessions", asked)["session"]
+    remote = SessionConnection(client.connection, f"{path}/sessions/{session}")
+    threading.Thread(target=_send_input, args=(remote, content), daemon=True).start()
+    written: dict[str, bytearray] = {"output": bytearray(), "error": bytearray()}
+    try:
+        for frame in remote.frames():
+            if frame.type == "exit":
+                return CommandEnd(
+                    exit_code=frame.exit_code,
+                    output=bytes(written["output"]),
+                    error_output=bytes(written["error"]),
+                    message=frame.message,
+                )
+            if frame.type in written:
+                written[frame.type] += frame.payload
+    finally:
+        remote.close()
+    raise SessionLost("connection lost")
+
+
+def _send_input(remote: SessionConnection, content: bytes) -> None:
+    """Sends all input and its end; a session that has ended needs none."""
+    with contextlib.suppress(
+        SessionLost, ServerProblem, ServerUnreachable, httpx.TransportError, RuntimeError
+    ):
+        for begin in range(0, len(content), INPUT_BYTES):
+            remote.send(frame_with("input", content[begin : begin + INPUT_BYTES]))
+        remote.send(Frame(type="endOfInput"))

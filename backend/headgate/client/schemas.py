@@ -176,3 +176,52 @@ def _values(level: dict[str, Any], count: int) -> list[str]:
     if told is None:
         return [str(level["universal"])] * count
     return [f"{told.get('prefix', '')}{root}{told.get('suffix', '')}" for root in told["roots"]]
+
+
+FINISHED = frozenset({"Succeeded", "Failed", "Cancelled"})
+
+
+class WorkloadView(msgspec.Struct, frozen=True, kw_only=True):
+    """A workload at a position of the log; `manifest` is the whole object.
+
+    `reason` is the code of the recorded pending reason and `sentence` its text, both empty where
+    none is recorded; `Headgate.explain` computes it.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    phase: str
+    attempt: int
+    position: int
+    reason: str
+    sentence: str
+    manifest: dict[str, Any]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has succeeded, failed or was cancelled."""
+        return self.phase in FINISHED
+
+
+class SimulatedWorkload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What would become of a simulated workload at once, and after preemption.
+
+    `verdict` is a code such as `Admitted` or `Waits`, `code` that of the pending reason.
+    """
+
+    workload: str
+    verdict: str
+    in_the_end: str = ""
+    sentence: str = ""
+    code: str = ""
+    would_unblock: list[str] = []
+
+
+class SimulationResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a change would do; nothing was written."""
+
+    workloads: list[SimulatedWorkload] = []
+    starts: int = 0
+    evictions: int = 0
+    effects: list[dict[str, Any]] = []

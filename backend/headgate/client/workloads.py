@@ -6,6 +6,7 @@ as the command line does.
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -17,14 +18,22 @@ import msgspec
 from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
 from headgate.client.client import HeadgateClient, Object
 from headgate.client.contexts import find_connection
-from headgate.client.pods import PodLogStream, PodOutput
-from headgate.client.schemas import Event
+from headgate.client.pods import (
+    CommandEnd,
+    PodLogStream,
+    PodOutput,
+    PodView,
+    exit_code_of,
+    run_in_pod,
+)
+from headgate.client.schemas import FINISHED, Event, SimulationResult, WorkloadView
 from headgate.client.transport import Connection
 
 WORKLOAD_API_VERSION = "kueue.x-k8s.io/v1beta2"
-FINISHED = frozenset({"Succeeded", "Failed", "Cancelled"})
 QUIET_SECONDS = 5.0
 """How long a wait hears nothing before it looks at its deadline."""
+SECONDS_FOR_OUTPUT = 10.0
+"""How long the rest of the output of a run is awaited once it has ended."""
 
 Goal = Literal["Admitted", "Running", "Finished"]
 GOAL_PHASES: Mapping[Goal, frozenset[str]] = {
@@ -35,50 +44,11 @@ GOAL_PHASES: Mapping[Goal, frozenset[str]] = {
 Found = TypeVar("Found")
 
 
-class WorkloadView(msgspec.Struct, frozen=True, kw_only=True):
-    """A workload at a position of the log; `manifest` is the whole object.
+class EndedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A workload that was run to its end, and its exit code as `headgate run` has it."""
 
-    `reason` is the code of the recorded pending reason and `sentence` its text, both empty where
-    none is recorded; `Headgate.explain` computes it.
-    """
-
-    namespace: str
-    name: str
-    uid: str
-    phase: str
-    attempt: int
-    position: int
-    reason: str
-    sentence: str
-    manifest: Object
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether it has succeeded, failed or was cancelled."""
-        return self.phase in FINISHED
-
-
-class SimulatedWorkload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What would become of a simulated workload at once, and after preemption.
-
-    `verdict` is a code such as `Admitted` or `Waits`, `code` that of the pending reason.
-    """
-
-    workload: str
-    verdict: str
-    in_the_end: str = ""
-    sentence: str = ""
-    code: str = ""
-    would_unblock: list[str] = []
-
-
-class SimulationResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a change would do; nothing was written."""
-
-    workloads: list[SimulatedWorkload] = []
-    starts: int = 0
-    evictions: int = 0
-    effects: list[Object] = []
+    workload: WorkloadView
+    exit_code: int
 
 
 class WaitTimeout(Exception):
@@ -185,18 +155,66 @@ class Headgate:
     ) -> WorkloadView:
         """Returns a workload once it has reached the goal or is finished. Raises `WaitTimeout`."""
         give_up_at = elapsed_seconds() + timeout_seconds
-        found = self.get(namespace, name)
-        if found.phase in GOAL_PHASES[goal]:
-            return found
-        streams = (f"workload/{namespace}/{name}",)
-        heard = self.client.follow(found.position, streams=streams, quiet_seconds=QUIET_SECONDS)
-        for _ in heard:
-            found = self.get(namespace, name)
+        for found in self._seen(namespace, name):
             if found.phase in GOAL_PHASES[goal]:
                 return found
             if elapsed_seconds() > give_up_at:
                 raise WaitTimeout(found, goal)
         raise AssertionError("the stream of events has no end")
+
+    def run(
+        self, manifest: Object, on_output: Callable[[PodOutput], object] | None = None
+    ) -> EndedRun:
+        """Submits a workload and returns once it has ended, or its execution time is over.
+
+        `on_output` is called with the output of its pods, in a thread. An interrupt cancels it.
+        """
+        begun = self.submit(manifest)
+        output = PodLogStream(self.connection, begun.namespace, begun.name)
+        thread = threading.Thread(
+            target=_pass_on, args=(output, on_output), name="headgate-output", daemon=True
+        )
+        if on_output is not None:
+            thread.start()
+        try:
+            seen = self._seen(begun.namespace, begun.name)
+            ended = next(each for each in seen if each.phase in {*FINISHED, "Inactive"})
+            if on_output is not None:
+                thread.join(SECONDS_FOR_OUTPUT)
+        except KeyboardInterrupt:
+            self.act(begun.namespace, begun.name, "cancel", "interrupted")
+            raise
+        finally:
+            output.close()
+        return EndedRun(workload=ended, exit_code=exit_code_of(self.client, ended.manifest))
+
+    def _seen(self, namespace: str, name: str) -> Iterator[WorkloadView]:
+        """Returns a workload as it is now, after each of its events, and every few seconds."""
+        found = self.get(namespace, name)
+        yield found
+        streams = (f"workload/{namespace}/{name}",)
+        heard = self.client.follow(found.position, streams=streams, quiet_seconds=QUIET_SECONDS)
+        yield from (self.get(namespace, name) for _ in heard)
+
+    def pods(self, namespace: str, name: str, **query: str) -> Iterator[PodView]:
+        """Returns the pods of the newest attempt; `query` has the parameters of `GET …/pods`."""
+        found = self.client.items(f"{_path(namespace, name)}/pods", query)
+        return (msgspec.convert(each, PodView) for each in found)
+
+    def exec(
+        self,
+        namespace: str,
+        name: str,
+        command: Sequence[str],
+        *,
+        pod: str = "0",
+        content: bytes = b"",
+    ) -> CommandEnd:
+        """Runs a command in a running pod, by rank or as `main/0`, with `content` as its input.
+
+        Raises `SessionLost` where its end is not known.
+        """
+        return run_in_pod(self.client, _path(namespace, name), pod, command, content)
 
     def stream(self, after: int | None = None, *, streams: tuple[str, ...] = ()) -> Iterator[Event]:
         """Returns events after a position (by default: from now on) as they come, without end."""
@@ -266,15 +284,31 @@ class AsyncHeadgate:
         self, namespace: str, name: str, goal: Goal = "Finished", timeout_seconds: float = 600.0
     ) -> WorkloadView:
         """As `Headgate.wait`; other requests go on meanwhile."""
+        return await self._once(lambda own: own.wait(namespace, name, goal, timeout_seconds))
 
-        def look(own: Headgate) -> Iterator[WorkloadView]:
-            yield own.wait(namespace, name, goal, timeout_seconds)
+    async def run(
+        self, manifest: Object, on_output: Callable[[PodOutput], object] | None = None
+    ) -> EndedRun:
+        """As `Headgate.run`; other requests go on meanwhile."""
+        return await self._once(lambda own: own.run(manifest, on_output))
 
-        waiting = self._each(look)
-        try:
-            return await anext(waiting)
-        finally:
-            await waiting.aclose()
+    async def exec(
+        self,
+        namespace: str,
+        name: str,
+        command: Sequence[str],
+        *,
+        pod: str = "0",
+        content: bytes = b"",
+    ) -> CommandEnd:
+        """As `Headgate.exec`; other requests go on meanwhile."""
+        return await self._once(
+            lambda own: own.exec(namespace, name, command, pod=pod, content=content)
+        )
+
+    def pods(self, namespace: str, name: str, **query: str) -> AsyncIterator[PodView]:
+        """As `Headgate.pods`."""
+        return self._each(lambda own: own.pods(namespace, name, **query))
 
     def list(self, namespace: str = "", **query: str) -> AsyncIterator[WorkloadView]:
         """As `Headgate.list`."""
@@ -295,6 +329,18 @@ class AsyncHeadgate:
     async def _do(self, work: Callable[[], Found]) -> Found:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
+    async def _once(self, work: Callable[[Headgate], Found]) -> Found:
+        """What the work of another connection returns, done in a thread of its own."""
+
+        def only(own: Headgate) -> Iterator[Found]:
+            yield work(own)
+
+        waiting = self._each(only)
+        try:
+            return await anext(waiting)
+        finally:
+            await waiting.aclose()
+
     async def _each(
         self, begin: Callable[[Headgate], Iterator[Found]]
     ) -> AsyncGenerator[Found, None]:
@@ -308,6 +354,11 @@ class AsyncHeadgate:
         finally:
             own.close()
             thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _pass_on(output: PodLogStream, on_output: Callable[[PodOutput], object]) -> None:
+    for each in output.follow():
+        on_output(each)
 
 
 def _path(namespace: str, name: str) -> str:

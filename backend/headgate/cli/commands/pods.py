@@ -57,16 +57,10 @@ from headgate.cli.options import (
 )
 from headgate.cli.output import RunOutput, say
 from headgate.cli.units import seconds_of
-from headgate.client.client import PAGE_SIZE, HeadgateClient
-from headgate.client.pods import PodLogStream
+from headgate.client.client import HeadgateClient
+from headgate.client.pods import OWN_FAILURE, SIGNALLED, PodLogStream, exit_code_of
 
-OWN_FAILURE = 125
-"""The exit code where the command did not run or its end is not known (as of docker run)."""
-TIMED_OUT = 124
-"""The exit code where the maximum execution time is over (as of timeout)."""
-SIGNALLED = 128
 LOOK_SECONDS = 5.0
-PODS_REPORTED = "workload.pods_reported"
 
 Object = dict[str, Any]
 
@@ -282,11 +276,12 @@ class RunSession:
     def wait(self) -> int:
         """Returns the exit code of the workload once it has finished."""
         phase = self.wait_for({*FINISHED, "Inactive"})
+        found = self._client.read(self._path)
         if phase == "Inactive":
-            status = self._client.read(self._path)["status"]
-            say(f"{self._key}: inactive{_because(status, 'Requeued')}")
-            return TIMED_OUT if _is_out_of_time(status) else OWN_FAILURE
-        return self._exit_code(phase)
+            say(f"{self._key}: inactive{_because(found['status'], 'Requeued')}")
+        if phase == "Cancelled" and self._interrupts:
+            return SIGNALLED + signal.SIGINT
+        return exit_code_of(self._client, found)
 
     def tell_failed_pods(self, *, with_last_lines: bool) -> None:
         """Says which pods failed first, with the first error line of each."""
@@ -346,49 +341,9 @@ class RunSession:
                 body = {"reason": "interrupted again", "force": True}
                 self._client.act(f"{self._path}/cancel", body)
 
-    def _exit_code(self, phase: str) -> int:
-        """Returns the highest code of the pods that ended without an order, as srun does."""
-        if phase == "Succeeded":
-            return 0
-        if phase == "Cancelled" and self._interrupts:
-            return SIGNALLED + signal.SIGINT
-        return max((_code_of(pods) for pods in self._finished()), default=0) or OWN_FAILURE
-
-    def _finished(self) -> Iterator[Object]:
-        """Returns what was reported of pods that finished in the newest attempt."""
-        query = {"stream": f"workload/{self._key}", "type": PODS_REPORTED, "limit": str(PAGE_SIZE)}
-        attempt = 0
-        while True:
-            page = self._client.read("/v1/events", query)
-            for event in page["items"]:
-                attempt = attempt or event["data"]["attempt"]
-                if event["data"]["attempt"] != attempt:
-                    return
-                yield from (each for each in event["data"]["pods"] if each["type"] == "finished")
-            if not page.get("next"):
-                return
-            query["before"] = str(page["next"])
-
-
-def _is_out_of_time(status: Object) -> bool:
-    return any(
-        condition["reason"] == "DeactivatedDueToMaximumExecutionTimeExceeded"
-        for condition in status.get("conditions", [])
-    )
-
 
 def _because(status: Object, kind: str = "Finished") -> str:
     for condition in status.get("conditions", []):
         if condition["type"] == kind and condition.get("message"):
             return f": {condition['message']}"
     return ""
-
-
-def _code_of(pods: Object) -> int:
-    """Returns the exit code of pods; those that never ran are a failure of the run."""
-    if pods.get("signal"):
-        return SIGNALLED + int(pods["signal"])
-    code = pods.get("exitCode", pods.get("exit_code"))
-    if code is not None:
-        return int(code)
-    return OWN_FAILURE if pods.get("reason") in {"StartFailed", "NodeLost"} else 0

@@ -25,10 +25,15 @@ from headgate.cli.options import (
 )
 from headgate.cli.output import say
 from headgate.client.client import HeadgateClient
-from headgate.client.pods import Frame, SessionConnection, SessionLost, frame_with
+from headgate.client.pods import (
+    OWN_FAILURE,
+    Frame,
+    SessionConnection,
+    SessionLost,
+    frame_with,
+)
 from headgate.client.transport import ServerProblem, ServerUnreachable
 
-OWN_FAILURE = 125
 INTERRUPTED = 130
 READ_BYTES = 16_384
 
