@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import APIResponse, Locator, Route, expect
 
 from headgate.cli.commands.wait import goal_of, wait_for
 from headgate.client.client import HeadgateClient
@@ -91,8 +91,16 @@ def test_policy_lab_replays_a_moved_quota_and_checks_the_applied_one(
     expect(dialog.get_by_text("Now: 1 start")).to_be_visible()
     dialog.get_by_label("Reason").fill("one of them waits")
     assert screen.violations() == []
-    dialog.get_by_role("button", name="Apply", exact=True).click()
-    expect(page.get_by_role("region", name="Applied change")).to_contain_text("in 1 d")
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/v1/apply?*", lambda route: held.append((route, route.fetch())))
+    # The queues are read anew, as the change is in the log, before the page has the answer.
+    with page.expect_response(re.compile(r"/v1/clusterqueues\?")):
+        dialog.get_by_role("button", name="Apply", exact=True).click()
+    for route, response in held:
+        route.fulfill(response=response)
+    applied = page.get_by_role("region", name="Applied change")
+    expect(applied).to_contain_text("in 1 d")
+    expect(applied).to_contain_text("nominal 2 → 10 CPU")
     predicted = page.get_by_role("region", name="Predictions and checks")
     expect(predicted.get_by_role("row").filter(has_text=QUEUE)).to_contain_text("Not due")
     assert _cores(client) == "10"

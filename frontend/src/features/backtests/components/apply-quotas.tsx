@@ -35,6 +35,8 @@ export interface Applied {
   checkedAfter: number;
 }
 
+type Sent = Pick<Applied, "changes" | "before"> & { documents: string };
+
 export interface ApplyQuotasDialogProps {
   before: QueueManifest[];
   after: QueueManifest[];
@@ -51,8 +53,9 @@ export function ApplyQuotasDialog({ before, after, changes, backtest, onClose, o
   const [check, setCheck] = useState(String(DAY));
   const seconds = backtest === undefined ? 0 : Number(check);
   const doing = useMutation({
-    mutationFn: async () => {
-      const results = await applyQuotas(documentsOf(after, {}), reason.trim());
+    // As they stood when they were sent: the queues are read anew before the answer is here.
+    mutationFn: async ({ documents }: Sent) => {
+      const results = await applyQuotas(documents, reason.trim());
       const refused = refusalsOf(results);
       if (refused.length > 0 || backtest === undefined || seconds === 0) return { results, checked: 0 };
       const checked = await recordPrediction(backtest.id, seconds, reason.trim()).then(
@@ -64,17 +67,17 @@ export function ApplyQuotasDialog({ before, after, changes, backtest, onClose, o
       );
       return { results, checked };
     },
-    onSuccess: async ({ results, checked }) => {
+    onSuccess: async ({ results, checked }, sent) => {
       await client.invalidateQueries({ queryKey: ["objects"] });
       await client.invalidateQueries({ queryKey: ["predictions"] });
       if (refusalsOf(results).length > 0) return;
-      announce(`${changes.length} ${changes.length === 1 ? "quota" : "quotas"} applied`);
-      onDone({ changes, before, versions: versionsOf(results), checkedAfter: checked });
+      announce(`${sent.changes.length} ${sent.changes.length === 1 ? "quota" : "quotas"} applied`);
+      onDone({ changes: sent.changes, before: sent.before, versions: versionsOf(results), checkedAfter: checked });
     },
   });
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (reason.trim() !== "" && !doing.isPending) doing.mutate();
+    if (reason.trim() !== "" && !doing.isPending) doing.mutate({ documents: documentsOf(after, {}), changes, before });
   };
   return (
     <Modal open title="Apply quotas" words="All changes are applied together." onClose={onClose}>
