@@ -1,14 +1,17 @@
 """Partitions in the archive store: moved when they are due, and read as if they had never been."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.adapters.object_storage import ObjectUploadStore
+from headgate.adapters.postgres import log_archiver
 from headgate.adapters.postgres.archived_events import ArchivedEvents
 from headgate.adapters.postgres.connections import Pool, connection_of
 from headgate.adapters.postgres.followers import PostgresFollowers
@@ -23,7 +26,7 @@ from headgate.application.maintenance import (
     AutomaticArchive,
     LogPartition,
 )
-from headgate.application.ports import EventFilter
+from headgate.application.ports import EventFilter, Unavailable
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import LOG_ARCHIVE
 from tests.contracts.adapters import Adapters, on_postgres
@@ -217,6 +220,61 @@ def test_one_process_archives_at_a_time_and_the_next_begins_where_it_stopped(
         assert second.run() == 2
         assert events_in_database(pool) == adapters.log.head() - ARCHIVED
         assert len(list(adapters.log.read_all())) == adapters.log.head()
+
+
+def test_a_process_that_has_no_time_to_archive_leaves_it_to_another(
+    database_of_small_parts: str,
+    pool: Pool,
+    directory_store: UploadStore,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with filled(database_of_small_parts, directory_store) as adapters:
+        starved, _ = archive_of(adapters, pool, directory_store)
+        other, clock = archive_of(adapters, pool, directory_store)
+        work = starved.archive_due()
+        with monkeypatch.context() as brief:
+            brief.setattr(log_archiver, "MAX_STARVED_SECONDS", 0.05)
+            for _ in range(2):
+                next(work)
+        give_up_at = time.monotonic() + 60
+        while not (archived := other.run()) and time.monotonic() < give_up_at:
+            clock["now"] += ARCHIVED_EVERY_SECONDS
+        assert archived == 2
+        with pytest.raises(Unavailable):
+            list(work)
+        assert len(list(adapters.log.read_all())) == adapters.log.head()
+
+
+class _Slow(DirectoryUploadStore):
+    """Has a file only when it is told to go on."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, LOG_ARCHIVE)
+        self.begun, self.goes_on = Event(), Event()
+
+    def put(self, key: UploadKey, source: Path) -> None:
+        self.begun.set()
+        assert self.goes_on.wait(60)
+        super().put(key, source)
+
+
+def test_other_upkeep_goes_on_while_a_partition_is_put_into_the_store(
+    database_of_small_parts: str, pool: Pool, tmp_path: Path
+) -> None:
+    store = _Slow(tmp_path)
+    with filled(database_of_small_parts, store) as adapters:
+        archive, _ = archive_of(adapters, pool, store)
+        work = archive.archive_due()
+        try:
+            while not store.begun.is_set():
+                next(work)
+            for _ in range(3):
+                next(work)
+        finally:
+            store.goes_on.set()
+        for _ in work:
+            pass
+        assert events_in_database(pool) == adapters.log.head() - ARCHIVED
 
 
 def test_a_failure_is_recorded_and_the_partition_stays_until_it_can_be_archived(

@@ -305,8 +305,11 @@ class ArchiveStatus(Protocol):
 class ArchivableLog(Protocol):
     """The log and the store that its old partitions go to."""
 
-    def alone(self) -> AbstractContextManager[bool]:
-        """Whether no other process archives, until the context is left."""
+    def alone(self) -> AbstractContextManager[Callable[[], object] | None]:
+        """What is called again and again to keep other processes from archiving; None if one does.
+
+        It holds until the context is left, and raises `Unavailable` where it was called too late.
+        """
 
     def full_partitions(self) -> list[LogPartition]:
         """The partitions in the database that no event comes to any more, oldest first."""
@@ -364,14 +367,16 @@ class AutomaticArchive:
 
     def archive_due(self) -> Cooperative[int]:
         """Archives all partitions that are due; returns how many."""
-        with self.log.alone() as is_alone:
-            if not is_alone:
+        with self.log.alone() as keep_others_out:
+            if keep_others_out is None:
                 return 0
             yield
             found = [each for each in self.log.full_partitions() if each.end <= self._needed()]
             count = self.rule.due(found, self.event_log.now(), self.log.stored_bytes())
             for partition in found[:count]:
-                yield from self.log.move(partition)
+                for _ in self.log.move(partition):
+                    yield
+                    keep_others_out()
                 LOG.info("log partition archived", first=partition.first, end=partition.end)
             self.log.record(self.event_log.now(), "")
             return count

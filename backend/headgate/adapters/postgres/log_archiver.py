@@ -2,8 +2,10 @@
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,9 @@ from headgate.domain.values.instants import Instant
 
 _ALONE = "SELECT pg_try_advisory_lock(hashtextextended('archive the log', 7308))"
 _OTHERS = "SELECT pg_advisory_unlock(hashtextextended('archive the log', 7308))"
+_UNLESS_STARVED = "SET idle_session_timeout = {:.0f}"
+MAX_STARVED_SECONDS = 120.0
+STEP_SECONDS = 0.02
 _NEEDED = """
     SELECT min(coalesce(position, 0)) + 1
     FROM unnest(%s::text[]) AS projection(name) LEFT JOIN follower USING (name)
@@ -105,16 +110,22 @@ class PostgresLogArchiver:
         )
 
     @contextmanager
-    def alone(self) -> Iterator[bool]:
-        """Whether no other process archives, until the context is left; its connection is held."""
+    def alone(self) -> Iterator[Callable[[], object] | None]:
+        """What keeps others from archiving until the context is left; None where one does.
+
+        A connection is held. Where it is not called for a while, as this process has no time for
+        it, the database ends the connection: another process archives, and the next call raises.
+        """
         with connection_of(self._pool) as connection:
             if not _value(connection, _ALONE):
-                yield False
+                yield None
                 return
             try:
-                yield True
+                connection.execute(_UNLESS_STARVED.format(MAX_STARVED_SECONDS * 1_000))
+                yield partial(_value, connection, "SELECT 1")
             finally:
                 if not connection.closed:
+                    connection.execute("RESET idle_session_timeout")
                     connection.execute(_OTHERS)
 
     def full_partitions(self) -> list[LogPartition]:
@@ -150,13 +161,10 @@ class PostgresLogArchiver:
         log = str(self._text("SELECT log_id FROM log_head"))
         with tempfile.TemporaryDirectory(prefix="headgate-archive-") as directory:
             path = Path(directory) / partition.name
-            frames = yield from self._write(partition, path)
-            with path.open("rb") as written:
-                digest = hashlib.file_digest(written, "sha256").hexdigest()
+            frames, digest = yield from self._write(partition, path)
             size = path.stat().st_size
             key = UploadKey(namespace=log, digest=digest)
-            self._store.put(key, path)
-        yield
+            yield from self._upload(key, path)
         yield from self._prove(partition, key, frames)
         self._take_off(partition, key, size, frames)
 
@@ -179,17 +187,33 @@ class PostgresLogArchiver:
             name=part.name, first=part.first, end=part.end, newest_at=row[0], stored_bytes=row[1]
         )
 
-    def _write(self, partition: LogPartition, path: Path) -> Cooperative[list[ArchiveFrame]]:
+    def _write(
+        self, partition: LogPartition, path: Path
+    ) -> Cooperative[tuple[list[ArchiveFrame], str]]:
+        """Writes the frames of a partition; returns them, and the digest of the file."""
         frames: list[ArchiveFrame] = []
-        place = 0
+        digest, place = hashlib.sha256(), 0
         with path.open("wb") as out:
             for rows in self._pages(partition):
                 frame, content = frame_of(rows, place)
                 out.write(content)
+                digest.update(content)
                 frames.append(frame)
                 place += len(content)
                 yield
-        return frames
+        return frames, digest.hexdigest()
+
+    def _upload(self, key: UploadKey, path: Path) -> Cooperative[None]:
+        """Puts a file into the store in a thread of its own, so that other upkeep goes on.
+
+        Work that is broken off meanwhile ends when the store has the file or refuses it.
+        """
+        with ThreadPoolExecutor(1, thread_name_prefix="headgate-archive") as thread:
+            put = thread.submit(self._store.put, key, path)
+            while not put.done():
+                wait((put,), STEP_SECONDS)
+                yield
+            put.result()
 
     def _pages(self, partition: LogPartition) -> Iterator[list[EventRow]]:
         with connection_of(self._pool) as connection:
