@@ -5,28 +5,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.adapters.object_storage import ObjectUploadStore
-from headgate.adapters.postgres import log_archiver
-from headgate.adapters.postgres.archived_events import ArchivedEvents
+from headgate.adapters.postgres import followers, log_archiver
+from headgate.adapters.postgres.archived_events import ArchivedEvents, EventRow
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.adapters.postgres.followers import PostgresFollowers
+from headgate.adapters.postgres.event_log import rows_of_stream
+from headgate.adapters.postgres.followers import FollowerReads, PostgresFollowers
 from headgate.adapters.postgres.log_archiver import PostgresLogArchiver
 from headgate.adapters.shared_directory import DirectoryUploadStore
+from headgate.application.cooperative import Cooperative
 from headgate.application.failures import Archived
 from headgate.application.file_stores import UploadKey, UploadStore
 from headgate.application.historical_states import HistoricalStates
 from headgate.application.maintenance import (
     ARCHIVED_EVERY_SECONDS,
     ArchiveRule,
+    ArchiveStatus,
     AutomaticArchive,
     LogPartition,
 )
 from headgate.application.ports import EventFilter, Unavailable
+from headgate.application.projections.workload_pods import PodFilter
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import LOG_ARCHIVE
 from tests.contracts.adapters import Adapters, on_postgres
@@ -275,6 +280,71 @@ def test_other_upkeep_goes_on_while_a_partition_is_put_into_the_store(
         for _ in work:
             pass
         assert events_in_database(pool) == adapters.log.head() - ARCHIVED
+
+
+def one_archived(archive: AutomaticArchive, status: ArchiveStatus) -> Cooperative[int]:
+    """The work of an archive, done until the first of two partitions is archived."""
+    work = archive.archive_due()
+    while not status.status().position:
+        next(work)
+    return work
+
+
+def test_a_partition_that_is_archived_during_a_read_is_read_all_the_same(
+    database_of_small_parts: str,
+    pool: Pool,
+    directory_store: UploadStore,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with filled(database_of_small_parts, directory_store) as adapters:
+        archive, _ = archive_of(adapters, pool, directory_store)
+        work = one_archived(archive, PostgresLogArchiver(pool, directory_store))
+        read = ArchivedEvents.rows_after
+        ends: list[int] = []
+
+        def and_archive(archived: ArchivedEvents, *asked: Any, **more: Any) -> list[EventRow]:
+            rows = read(archived, *asked, **more)
+            ends.append(rows[-1][0] if rows else 0)
+            for _ in work:
+                pass
+            return rows
+
+        monkeypatch.setattr(ArchivedEvents, "rows_after", and_archive)
+        found = adapters.log.read(0, limit=1_000)
+        assert [each.position for each in found] == list(range(1, adapters.log.head() + 1))
+        assert ends[0] < ARCHIVED, "the first look into the archive found one partition"
+        assert [each.position for each in adapters.log.read(0, limit=1_000, up_to=ARCHIVED)] == [
+            *range(1, ARCHIVED + 1)
+        ]
+
+
+def test_pods_are_those_of_before_while_their_events_are_archived(
+    database_of_small_parts: str,
+    pool: Pool,
+    directory_store: UploadStore,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with filled(database_of_small_parts, directory_store) as adapters:
+        archive, _ = archive_of(adapters, pool, directory_store)
+        work = one_archived(archive, PostgresLogArchiver(pool, directory_store))
+        archived_next = [
+            each.stream.removeprefix("workload/")
+            for each in adapters.log.read(9, limit=10)
+            if each.stream.startswith("workload/")
+        ]
+        query = PodFilter(workload=archived_next[0])
+        before = FollowerReads(pool, ArchivedEvents(directory_store)).pods(query)
+        read = rows_of_stream
+
+        def archived_first(*asked: Any, **more: Any) -> list[EventRow]:
+            for _ in work:
+                pass
+            return read(*asked, **more)
+
+        monkeypatch.setattr(followers, "rows_of_stream", archived_first)
+        reads = FollowerReads(pool, ArchivedEvents(directory_store))
+        assert reads.pods(query) == before
+        assert PostgresLogArchiver(pool, directory_store).status().position == ARCHIVED
 
 
 def test_a_failure_is_recorded_and_the_partition_stays_until_it_can_be_archived(

@@ -264,7 +264,7 @@ class ArchivedEvents:
             if known is not None:
                 self._kept.move_to_end((key.digest, place))
                 return known
-        rows = rows_in_store(self._store, key, place, length)
+        rows = rows_in_content(content_in_store(self._store, key, place, length), key)
         with self._lock:
             self._kept[key.digest, place] = rows
             while len(self._kept) > MAX_FRAMES_KEPT:
@@ -294,28 +294,40 @@ def rows_after(  # noqa: PLR0913 - which rows, and where they may be
     if archived is not None and archived.may_have(after + 1):
         found = archived.rows_after(connection, after, limit, up_to)
         if found:
-            return _continued(connection, found, limit, skipped, up_to)
+            return _continued(connection, archived, found, limit, skipped=skipped, up_to=up_to)
     rows = _rows_in_database(connection, after, limit, skipped, up_to)
     is_at_end = not rows and (up_to is None or after >= up_to)
     if archived is None or is_at_end or not begins_late(rows, after):
         return rows
     found = archived.rows_after(connection, after, limit, up_to)
-    return _continued(connection, found, limit, skipped, up_to) if found else rows
+    return (
+        _continued(connection, archived, found, limit, skipped=skipped, up_to=up_to)
+        if found
+        else rows
+    )
 
 
-def _continued(
+def _continued(  # noqa: PLR0913 - what `rows_after` was asked
     connection: Connection,
+    archived: ArchivedEvents,
     found: list[EventRow],
     limit: int,
+    *,
     skipped: Sequence[str],
     up_to: int | None,
 ) -> list[EventRow]:
-    """Archived rows, gone on with those of the database where they end before the limit."""
+    """Archived rows, gone on with those of the database where they end before the limit.
+
+    Where a partition was archived after the first were read, the next ones are archived too.
+    """
     rows = [(*row[:BODY], None, *row[AT:]) if row[TYPE] in skipped else row for row in found]
     if len(rows) == limit:
         return rows
-    last = rows[-1][POSITION]
-    return rows + _rows_in_database(connection, last, limit - len(rows), skipped, up_to)
+    last, rest = rows[-1][POSITION], limit - len(rows)
+    more = _rows_in_database(connection, last, rest, skipped, up_to)
+    if begins_late(more, last) and (up_to is None or last < up_to):
+        more = rows_after(connection, last, rest, skipped=skipped, up_to=up_to, archived=archived)
+    return rows + more
 
 
 def _rows_in_database(
@@ -341,11 +353,6 @@ def content_in_store(store: UploadStore, key: UploadKey, place: int, length: int
     if content is None:
         raise Unavailable(f"the archive of the log lacks the object {key.digest}")
     return content
-
-
-def rows_in_store(store: UploadStore, key: UploadKey, place: int, length: int) -> list[EventRow]:
-    """The rows of a frame in the store; raises `Unavailable` where it lacks them or is damaged."""
-    return rows_in_content(content_in_store(store, key, place, length), key)
 
 
 def rows_in_content(content: bytes, key: UploadKey) -> list[EventRow]:

@@ -64,8 +64,17 @@ class FollowerReads:
     def pods(self, query: PodFilter) -> PodRows:
         """A page of the pods of one attempt, and the counts of all attempts.
 
-        Those of a workload that has ended are folded from its events.
+        Those of a workload that has ended are folded from its events. Raises `Archived` where these
+        were archived and removed.
         """
+        try:
+            return self._pods(query)
+        except Archived:
+            # A partition that goes into the archive is gone from a snapshot of before, which does
+            # not see yet where it went.
+            return self._pods(query)
+
+    def _pods(self, query: PodFilter) -> PodRows:
         with self._snapshot("workload_pod") as (connection, generation, position):
             of_workload = (generation, query.workload)
             if connection.execute(_HAS_PODS, of_workload).fetchone() is None:
@@ -73,10 +82,7 @@ class FollowerReads:
             return _pods_in_rows(connection, query, generation, position)
 
     def _pods_in_log(self, connection: Connection, query: PodFilter, position: int) -> PodRows:
-        """The pods of a workload after its events up to a position, kept for the next page.
-
-        Raises `Archived` where its events were archived and removed.
-        """
+        """The pods of a workload after its events up to a position, kept for the next page."""
         stream = workload_stream(query.workload)
         last, chain = connection.execute(_LAST_EVENT, (stream,)).fetchone() or (0, None)
         place = None if chain is None or last > position else (stream, chain)
