@@ -42,7 +42,7 @@ from headgate.adapters.postgres.stores import (
     PostgresTokens,
 )
 from headgate.adapters.postgres.tail import AppendListener, PastComparison, PostgresTail
-from headgate.adapters.shared_directory import UPLOADS, DirectoryLogStore, DirectoryUploadStore
+from headgate.adapters.shared_directory import UPLOADS, DirectoryContentStore, DirectoryLogStore
 from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.process_start import check_traces, configure_log_lines
 from headgate.adapters.webhooks import HttpWebhookSender, read_networks
@@ -50,8 +50,8 @@ from headgate.application.application_services import AlertPorts
 from headgate.application.backtest_runs import BacktestRunner
 from headgate.application.file_stores import (
     GIBIBYTE,
+    ContentStore,
     LogStore,
-    UploadStore,
     remove_old_logs,
     remove_old_uploads,
 )
@@ -136,7 +136,7 @@ class Platform:
     saved_views: PostgresSavedViews
     tail: PostgresTail
     pod_logs: LogStore
-    uploads: UploadStore
+    uploads: ContentStore
     log_archiver: PostgresLogArchiver
     probe: PostgresProbe
     event_log_for_probes: PostgresEventLog
@@ -378,23 +378,23 @@ def celery_application(settings: Settings) -> Celery:
     return make_celery(settings.broker_url)
 
 
-def open_uploads(settings: Settings) -> UploadStore:
+def open_uploads(settings: Settings) -> ContentStore:
     """Returns the store of uploads, beside the pod logs."""
     place = settings.pod_logs or str(settings.directory / "pod-logs")
     return _file_store(place, settings.pod_logs_endpoint, UPLOADS)
 
 
-def open_log_archive(settings: Settings) -> UploadStore | None:
+def open_log_archive(settings: Settings) -> ContentStore | None:
     """Returns the store of archived events; None where the settings name none."""
     if not settings.log_archive:
         return None
     return _file_store(settings.log_archive, settings.log_archive_endpoint, LOG_ARCHIVE)
 
 
-def _file_store(place: str, endpoint: str, folder: str) -> UploadStore:
+def _file_store(place: str, endpoint: str, folder: str) -> ContentStore:
     if not place.startswith(OBJECT_STORAGE):
-        return DirectoryUploadStore(Path(place), folder)
-    from headgate.adapters.object_storage import ObjectUploadStore  # noqa: PLC0415 - boto3 comes with an extra
+        return DirectoryContentStore(Path(place), folder)
+    from headgate.adapters.object_storage import ObjectContentStore  # noqa: PLC0415 - boto3 comes with an extra
 
     bucket, _, prefix = place.removeprefix(OBJECT_STORAGE).partition("/")
-    return ObjectUploadStore(bucket, prefix, endpoint, folder)
+    return ObjectContentStore(bucket, prefix, endpoint, folder)

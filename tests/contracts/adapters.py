@@ -31,7 +31,7 @@ from headgate.adapters.postgres.stores import (
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.application.access.identity import Tokens
-from headgate.application.file_stores import UploadStore
+from headgate.application.file_stores import ContentStore
 from headgate.application.ports import Partitions, Tail
 from headgate.application.projections.followers import Followers
 from headgate.application.scheduling_cycles import CycleStore
@@ -93,7 +93,7 @@ def in_memory() -> Adapters:
 
 
 @contextmanager
-def on_postgres(url: str, archive: UploadStore | None = None) -> Iterator[Adapters]:
+def on_postgres(url: str, archive: ContentStore | None = None) -> Iterator[Adapters]:
     """The installation with its database at `url`, and its archive of the log, if there is one."""
     pool = open_pool(url, most=12)
     archived = None if archive is None else ArchivedEvents(archive)

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.adapters.object_storage import ObjectUploadStore
+from headgate.adapters.object_storage import ObjectContentStore
 from headgate.adapters.postgres import followers, log_archiver
 from headgate.adapters.postgres.archived_events import ArchivedEvents, EventRow
 from headgate.adapters.postgres.connections import Pool, connection_of
 from headgate.adapters.postgres.event_log import rows_of_stream
 from headgate.adapters.postgres.followers import FollowerReads, PostgresFollowers
 from headgate.adapters.postgres.log_archiver import PostgresLogArchiver
-from headgate.adapters.shared_directory import DirectoryUploadStore
+from headgate.adapters.shared_directory import DirectoryContentStore
 from headgate.application.cooperative import Cooperative
 from headgate.application.failures import Archived
-from headgate.application.file_stores import UploadKey, UploadStore
+from headgate.application.file_stores import ContentKey, ContentStore
 from headgate.application.historical_states import HistoricalStates
 from headgate.application.maintenance import (
     ARCHIVED_EVERY_SECONDS,
@@ -49,22 +49,22 @@ Clock = dict[str, float]
 
 
 @pytest.fixture(params=["directory", "object storage"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> UploadStore:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> ContentStore:
     """An empty archive of each kind."""
     if request.param == "directory":
-        return DirectoryUploadStore(tmp_path, LOG_ARCHIVE)
+        return DirectoryContentStore(tmp_path, LOG_ARCHIVE)
     address = request.getfixturevalue("object_storage")
-    return ObjectUploadStore("logs", f"archive/{tmp_path.name}", address, LOG_ARCHIVE)
+    return ObjectContentStore("logs", f"archive/{tmp_path.name}", address, LOG_ARCHIVE)
 
 
 @pytest.fixture
-def directory_store(tmp_path: Path) -> UploadStore:
+def directory_store(tmp_path: Path) -> ContentStore:
     """An empty archive in a directory, for what is the same with any."""
-    return DirectoryUploadStore(tmp_path, LOG_ARCHIVE)
+    return DirectoryContentStore(tmp_path, LOG_ARCHIVE)
 
 
 @contextmanager
-def filled(url: str, store: UploadStore) -> Iterator[Adapters]:
+def filled(url: str, store: ContentStore) -> Iterator[Adapters]:
     """An installation with that archive, two full partitions and a snapshot after them."""
     with on_postgres(url, store) as found:
         record(found.log, *cluster("gpu"))
@@ -80,7 +80,7 @@ def follow(adapters: Adapters) -> None:
 
 
 def archive_of(
-    adapters: Adapters, pool: Pool, store: UploadStore, rule: ArchiveRule = EVERYTHING
+    adapters: Adapters, pool: Pool, store: ContentStore, rule: ArchiveRule = EVERYTHING
 ) -> tuple[AutomaticArchive, Clock]:
     clock = {"now": 0.0}
     log = PostgresLogArchiver(pool, store)
@@ -134,7 +134,7 @@ READS: dict[str, Callable[[Adapters], object]] = {
 
 
 def test_what_is_in_the_archive_is_read_as_before(
-    database_of_small_parts: str, pool: Pool, store: UploadStore
+    database_of_small_parts: str, pool: Pool, store: ContentStore
 ) -> None:
     with filled(database_of_small_parts, store) as adapters:
         before = {name: read(adapters) for name, read in READS.items()}
@@ -158,7 +158,7 @@ def test_what_is_in_the_archive_is_read_as_before(
 
 
 def test_a_stream_goes_on_after_its_beginning_was_archived(
-    database_of_small_parts: str, pool: Pool, directory_store: UploadStore
+    database_of_small_parts: str, pool: Pool, directory_store: ContentStore
 ) -> None:
     with filled(database_of_small_parts, directory_store) as adapters:
         archive, _ = archive_of(adapters, pool, directory_store)
@@ -171,7 +171,7 @@ def test_a_stream_goes_on_after_its_beginning_was_archived(
 
 
 def test_without_the_store_it_is_said_that_events_are_archived(
-    database_of_small_parts: str, pool: Pool, directory_store: UploadStore
+    database_of_small_parts: str, pool: Pool, directory_store: ContentStore
 ) -> None:
     with filled(database_of_small_parts, directory_store) as adapters:
         archive_of(adapters, pool, directory_store)[0].run()
@@ -184,7 +184,7 @@ def test_without_the_store_it_is_said_that_events_are_archived(
 
 
 def test_what_a_read_model_or_a_start_needs_stays(
-    database_of_small_parts: str, pool: Pool, directory_store: UploadStore
+    database_of_small_parts: str, pool: Pool, directory_store: ContentStore
 ) -> None:
     with on_postgres(database_of_small_parts, directory_store) as adapters:
         record(adapters.log, *cluster("gpu"))
@@ -209,7 +209,7 @@ def test_what_a_read_model_or_a_start_needs_stays(
 
 
 def test_one_process_archives_at_a_time_and_the_next_begins_where_it_stopped(
-    database_of_small_parts: str, pool: Pool, directory_store: UploadStore
+    database_of_small_parts: str, pool: Pool, directory_store: ContentStore
 ) -> None:
     with filled(database_of_small_parts, directory_store) as adapters:
         first, _ = archive_of(adapters, pool, directory_store)
@@ -230,7 +230,7 @@ def test_one_process_archives_at_a_time_and_the_next_begins_where_it_stopped(
 def test_a_process_that_has_no_time_to_archive_leaves_it_to_another(
     database_of_small_parts: str,
     pool: Pool,
-    directory_store: UploadStore,
+    directory_store: ContentStore,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with filled(database_of_small_parts, directory_store) as adapters:
@@ -250,14 +250,14 @@ def test_a_process_that_has_no_time_to_archive_leaves_it_to_another(
         assert len(list(adapters.log.read_all())) == adapters.log.head()
 
 
-class _Slow(DirectoryUploadStore):
+class _Slow(DirectoryContentStore):
     """Has a file only when it is told to go on."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root, LOG_ARCHIVE)
         self.begun, self.goes_on = Event(), Event()
 
-    def put(self, key: UploadKey, source: Path) -> None:
+    def put(self, key: ContentKey, source: Path) -> None:
         self.begun.set()
         assert self.goes_on.wait(60)
         super().put(key, source)
@@ -293,7 +293,7 @@ def one_archived(archive: AutomaticArchive, status: ArchiveStatus) -> Cooperativ
 def test_a_partition_that_is_archived_during_a_read_is_read_all_the_same(
     database_of_small_parts: str,
     pool: Pool,
-    directory_store: UploadStore,
+    directory_store: ContentStore,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with filled(database_of_small_parts, directory_store) as adapters:
@@ -321,7 +321,7 @@ def test_a_partition_that_is_archived_during_a_read_is_read_all_the_same(
 def test_pods_are_those_of_before_while_their_events_are_archived(
     database_of_small_parts: str,
     pool: Pool,
-    directory_store: UploadStore,
+    directory_store: ContentStore,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with filled(database_of_small_parts, directory_store) as adapters:
@@ -352,7 +352,7 @@ def test_a_failure_is_recorded_and_the_partition_stays_until_it_can_be_archived(
 ) -> None:
     place = tmp_path / "archive"
     place.write_text("no directory")
-    store = DirectoryUploadStore(place, LOG_ARCHIVE)
+    store = DirectoryContentStore(place, LOG_ARCHIVE)
     status = PostgresLogArchiver(pool, store).status
     with filled(database_of_small_parts, store) as adapters:
         archive, clock = archive_of(adapters, pool, store)
@@ -368,10 +368,10 @@ def test_a_failure_is_recorded_and_the_partition_stays_until_it_can_be_archived(
         assert 0 < status().archived_bytes < 10_000
 
 
-class _Forging(DirectoryUploadStore):
+class _Forging(DirectoryContentStore):
     """Keeps another content than it was given."""
 
-    def read_range(self, key: UploadKey, start: int, length: int) -> bytes | None:
+    def read_range(self, key: ContentKey, start: int, length: int) -> bytes | None:
         found = super().read_range(key, start, length)
         return None if found is None else found[:-1] + bytes([found[-1] ^ 1])
 
@@ -390,7 +390,7 @@ def test_a_partition_stays_where_the_store_does_not_hold_what_it_was_given(
 
 
 def test_what_was_moved_aside_by_hand_is_archived_too(
-    database_of_small_parts: str, pool: Pool, directory_store: UploadStore
+    database_of_small_parts: str, pool: Pool, directory_store: ContentStore
 ) -> None:
     with filled(database_of_small_parts, directory_store) as adapters:
         archive_all(pool, 10)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from headgate.adapters.object_storage import ObjectLogStore, ObjectUploadStore
-from headgate.adapters.shared_directory import DirectoryLogStore, DirectoryUploadStore
+from headgate.adapters.object_storage import ObjectContentStore, ObjectLogStore
+from headgate.adapters.shared_directory import DirectoryContentStore, DirectoryLogStore
 from headgate.application.file_stores import (
+    ContentKey,
+    ContentStore,
     LogStore,
-    StoredUpload,
-    UploadKey,
-    UploadStore,
+    StoredContent,
     remove_old_uploads,
 )
 from headgate.domain.object_set import ObjectSet
@@ -26,35 +26,35 @@ WEEK_SECONDS = 604_800
 @pytest.fixture(params=["directory", "object storage"])
 def stores(
     request: pytest.FixtureRequest, tmp_path: Path
-) -> Iterator[tuple[UploadStore, LogStore]]:
+) -> Iterator[tuple[ContentStore, LogStore]]:
     """Empty stores of each kind, uploads and pod logs at the same place."""
     logs: LogStore = DirectoryLogStore(tmp_path / "kept")
-    made: UploadStore = DirectoryUploadStore(tmp_path / "kept")
+    made: ContentStore = DirectoryContentStore(tmp_path / "kept")
     if request.param == "object storage":
         address = request.getfixturevalue("object_storage")
         logs = ObjectLogStore("logs", f"uploads/{tmp_path.name}", address)
-        made = ObjectUploadStore("logs", f"uploads/{tmp_path.name}", address)
+        made = ObjectContentStore("logs", f"uploads/{tmp_path.name}", address)
     yield made, logs
     logs.close()
 
 
 def put(
-    store: UploadStore, directory: Path, content: bytes, namespace: str = "team-a"
-) -> UploadKey:
+    store: ContentStore, directory: Path, content: bytes, namespace: str = "team-a"
+) -> ContentKey:
     source = directory / "source"
     source.write_bytes(content)
-    key = UploadKey(namespace=namespace, digest=sha256(content).hexdigest())
+    key = ContentKey(namespace=namespace, digest=sha256(content).hexdigest())
     store.put(key, source)
     return key
 
 
-def content_of(store: UploadStore, key: UploadKey) -> bytes | None:
+def content_of(store: ContentStore, key: ContentKey) -> bytes | None:
     pieces = store.read(key)
     return None if pieces is None else b"".join(pieces)
 
 
 def test_an_upload_is_read_as_it_was_put_and_kept_once(
-    stores: tuple[UploadStore, LogStore], tmp_path: Path
+    stores: tuple[ContentStore, LogStore], tmp_path: Path
 ) -> None:
     store, _ = stores
     content = bytes(range(256)) * 10_000
@@ -66,7 +66,7 @@ def test_an_upload_is_read_as_it_was_put_and_kept_once(
 
 
 def test_a_range_of_an_upload_is_read_alone(
-    stores: tuple[UploadStore, LogStore], tmp_path: Path
+    stores: tuple[ContentStore, LogStore], tmp_path: Path
 ) -> None:
     store, _ = stores
     key = put(store, tmp_path, b"0123456789")
@@ -74,16 +74,16 @@ def test_a_range_of_an_upload_is_read_alone(
     assert store.read_range(key, 2, 3) == b"234"
     assert store.read_range(key, 8, 100) == b"89"
     assert store.read_range(key, 10, 1) == b""
-    assert store.read_range(UploadKey(namespace="team-b", digest=key.digest), 0, 1) is None
+    assert store.read_range(ContentKey(namespace="team-b", digest=key.digest), 0, 1) is None
     assert store.stored() == [before], "a range is no use that retention counts"
 
 
 def test_uploads_of_other_namespaces_and_unknown_ones_are_absent(
-    stores: tuple[UploadStore, LogStore], tmp_path: Path
+    stores: tuple[ContentStore, LogStore], tmp_path: Path
 ) -> None:
     store, _ = stores
     key = put(store, tmp_path, b"content")
-    other = UploadKey(namespace="team-b", digest=key.digest)
+    other = ContentKey(namespace="team-b", digest=key.digest)
     assert content_of(store, other) is None
     assert not store.touch(other)
     assert store.touch(key)
@@ -93,7 +93,7 @@ def test_uploads_of_other_namespaces_and_unknown_ones_are_absent(
 
 
 def test_pod_logs_and_uploads_at_one_place_do_not_see_each_other(
-    stores: tuple[UploadStore, LogStore], tmp_path: Path
+    stores: tuple[ContentStore, LogStore], tmp_path: Path
 ) -> None:
     store, logs = stores
     key = put(store, tmp_path, b"content")
@@ -103,12 +103,12 @@ def test_pod_logs_and_uploads_at_one_place_do_not_see_each_other(
 
 
 def test_uploads_that_no_workload_names_are_removed_after_retention(
-    stores: tuple[UploadStore, LogStore], tmp_path: Path
+    stores: tuple[ContentStore, LogStore], tmp_path: Path
 ) -> None:
     store, _ = stores
     key = put(store, tmp_path, b"content")
     (found,) = store.stored()
-    assert found == StoredUpload(key=key, used_at=found.used_at)
+    assert found == StoredContent(key=key, used_at=found.used_at)
 
     def remove(seconds: int) -> int:
         at = found.used_at + seconds * SECOND

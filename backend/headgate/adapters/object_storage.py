@@ -20,14 +20,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 from headgate.application.file_stores import (
     LOG_STREAMS,
     MEBIBYTE,
+    ContentKey,
     KeptRun,
     LogAppend,
     LogChunk,
     LogRun,
     LogStream,
+    StoredContent,
     StoredRun,
-    StoredUpload,
-    UploadKey,
 )
 from headgate.application.ports import Unavailable
 
@@ -277,8 +277,8 @@ def _from(chunk: LogChunk, offset: int) -> LogChunk:
     return msgspec.structs.replace(chunk, offset=chunk.offset + cut, content=chunk.content[cut:])
 
 
-class ObjectUploadStore:
-    """Fills the port `UploadStore`, in a folder beside the pod logs of a bucket and prefix.
+class ObjectContentStore:
+    """Fills the port `ContentStore`, in a folder beside the pod logs of a bucket and prefix.
 
     The name of the folder begins with a dot.
     """
@@ -288,17 +288,17 @@ class ObjectUploadStore:
         self._prefix = f"{prefix.strip('/')}/{folder}/".lstrip("/")
         self._endpoint = endpoint
 
-    def put(self, key: UploadKey, source: Path) -> None:
+    def put(self, key: ContentKey, source: Path) -> None:
         """Keep the content of a file whole or not at all; equal content is kept once."""
         with (
-            _failures("uploads"),
+            _failures("content store"),
             closing(open_client(self._endpoint)) as client,
             source.open("rb") as body,
         ):
             client.put_object(Bucket=self._bucket, Key=self._name(key), Body=body)
 
-    def touch(self, key: UploadKey) -> bool:
-        """Note that the upload is used now, by a copy onto itself; False where there is none."""
+    def touch(self, key: ContentKey) -> bool:
+        """Note that the content is used now, by a copy onto itself; False where there is none."""
         name = self._name(key)
         with closing(open_client(self._endpoint)) as client:
             try:
@@ -311,23 +311,23 @@ class ObjectUploadStore:
             except ClientError as failure:
                 if failure.response.get("Error", {}).get("Code") in MISSING:
                     return False
-                raise Unavailable(f"uploads: {failure}") from failure
+                raise Unavailable(f"content store: {failure}") from failure
             except BotoCoreError as failure:
-                raise Unavailable(f"uploads: {failure}") from failure
+                raise Unavailable(f"content store: {failure}") from failure
         return True
 
-    def read(self, key: UploadKey) -> Iterator[bytes] | None:
+    def read(self, key: ContentKey) -> Iterator[bytes] | None:
         """The content in pieces; None where there is none."""
         return self._pieces(key) if self.touch(key) else None
 
-    def read_range(self, key: UploadKey, start: int, length: int) -> bytes | None:
+    def read_range(self, key: ContentKey, start: int, length: int) -> bytes | None:
         """So many bytes from an offset on, fewer at the end; None where there is no content."""
         asked = {
             "Bucket": self._bucket,
             "Key": self._name(key),
             "Range": f"bytes={start}-{start + length - 1}",
         }
-        with _failures("uploads"), closing(open_client(self._endpoint)) as client:
+        with _failures("content store"), closing(open_client(self._endpoint)) as client:
             try:
                 with closing(client.get_object(**asked)["Body"]) as body:
                     return bytes(body.read())
@@ -339,32 +339,32 @@ class ObjectUploadStore:
                     return None
                 raise
 
-    def stored(self) -> list[StoredUpload]:
-        """Every upload there is, in order."""
+    def stored(self) -> list[StoredContent]:
+        """All content there is, in order."""
         found = []
-        with _failures("uploads"), closing(open_client(self._endpoint)) as client:
+        with _failures("content store"), closing(open_client(self._endpoint)) as client:
             pages = client.get_paginator("list_objects_v2").paginate(
                 Bucket=self._bucket, Prefix=self._prefix
             )
             for page in pages:
                 for listed in page.get("Contents", ()):
                     namespace, _, digest = listed["Key"][len(self._prefix) :].partition("/")
-                    key = UploadKey(namespace=namespace, digest=digest)
+                    key = ContentKey(namespace=namespace, digest=digest)
                     used_at = int(listed["LastModified"].timestamp() * 1_000_000)
-                    found.append(StoredUpload(key=key, used_at=used_at))
+                    found.append(StoredContent(key=key, used_at=used_at))
         return sorted(found, key=lambda each: each.key)
 
-    def remove(self, keys: Collection[UploadKey]) -> None:
-        """Delete uploads; unknown ones are passed over."""
-        with _failures("uploads"), closing(open_client(self._endpoint)) as client:
+    def remove(self, keys: Collection[ContentKey]) -> None:
+        """Delete content; what is unknown is passed over."""
+        with _failures("content store"), closing(open_client(self._endpoint)) as client:
             for key in keys:
                 client.delete_object(Bucket=self._bucket, Key=self._name(key))
 
-    def _pieces(self, key: UploadKey) -> Iterator[bytes]:
-        with _failures("uploads"), closing(open_client(self._endpoint)) as client:
+    def _pieces(self, key: ContentKey) -> Iterator[bytes]:
+        with _failures("content store"), closing(open_client(self._endpoint)) as client:
             found = client.get_object(Bucket=self._bucket, Key=self._name(key))
             with closing(found["Body"]) as body:
                 yield from body.iter_chunks(PIECE_BYTES)
 
-    def _name(self, key: UploadKey) -> str:
+    def _name(self, key: ContentKey) -> str:
         return f"{self._prefix}{key.namespace}/{key.digest}"

@@ -19,14 +19,14 @@ from pathlib import Path
 
 from headgate.application.file_stores import (
     LOG_STREAMS,
+    ContentKey,
     KeptRun,
     LogAppend,
     LogChunk,
     LogRun,
     LogStream,
+    StoredContent,
     StoredRun,
-    StoredUpload,
-    UploadKey,
     is_digest,
 )
 from headgate.application.ports import Unavailable
@@ -305,8 +305,8 @@ def _stored(run: LogRun, directory: Path) -> StoredRun:
     )
 
 
-class DirectoryUploadStore:
-    """Fills the port `UploadStore` in a folder of a directory, which may be that of the pod logs.
+class DirectoryContentStore:
+    """Fills the port `ContentStore` in a folder of a directory, which may be that of the pod logs.
 
     The name of the folder begins with a dot.
     """
@@ -314,10 +314,10 @@ class DirectoryUploadStore:
     def __init__(self, root: Path, folder: str = UPLOADS) -> None:
         self._root = root / folder
 
-    def put(self, key: UploadKey, source: Path) -> None:
+    def put(self, key: ContentKey, source: Path) -> None:
         """Keep the content of a file whole or not at all; equal content is kept once."""
         path = self._path(key)
-        with _failures("uploads"):
+        with _failures("content store"):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".new")
             os.close(descriptor)
@@ -330,25 +330,25 @@ class DirectoryUploadStore:
             finally:
                 making.unlink(missing_ok=True)
 
-    def touch(self, key: UploadKey) -> bool:
-        """Note that the upload is used now; False where there is none."""
-        with _failures("uploads"):
+    def touch(self, key: ContentKey) -> bool:
+        """Note that the content is used now; False where there is none."""
+        with _failures("content store"):
             try:
                 os.utime(self._path(key))
             except FileNotFoundError:
                 return False
         return True
 
-    def read(self, key: UploadKey) -> Iterator[bytes] | None:
+    def read(self, key: ContentKey) -> Iterator[bytes] | None:
         """The content in pieces; None where there is none."""
-        with _failures("uploads"):
+        with _failures("content store"):
             if not self._path(key).is_file():
                 return None
-        return _upload_pieces(self._path(key))
+        return _pieces_of(self._path(key))
 
-    def read_range(self, key: UploadKey, start: int, length: int) -> bytes | None:
+    def read_range(self, key: ContentKey, start: int, length: int) -> bytes | None:
         """So many bytes from an offset on, fewer at the end; None where there is no content."""
-        with _failures("uploads"):
+        with _failures("content store"):
             try:
                 with self._path(key).open("rb") as opened:
                     opened.seek(start)
@@ -356,26 +356,26 @@ class DirectoryUploadStore:
             except FileNotFoundError:
                 return None
 
-    def stored(self) -> list[StoredUpload]:
-        """Every upload there is, in order."""
+    def stored(self) -> list[StoredContent]:
+        """All content there is, in order."""
         found = []
-        with _failures("uploads"):
+        with _failures("content store"):
             for path in self._root.glob("*/*"):
                 if not is_digest(path.name):
                     continue
                 with suppress(FileNotFoundError):
                     used_at = path.stat().st_mtime_ns // NANOSECONDS_PER_MICROSECOND
-                    key = UploadKey(namespace=path.parent.name, digest=path.name)
-                    found.append(StoredUpload(key=key, used_at=used_at))
+                    key = ContentKey(namespace=path.parent.name, digest=path.name)
+                    found.append(StoredContent(key=key, used_at=used_at))
         return sorted(found, key=lambda each: each.key)
 
-    def remove(self, keys: Collection[UploadKey]) -> None:
-        """Delete uploads; unknown ones are passed over."""
-        with _failures("uploads"):
+    def remove(self, keys: Collection[ContentKey]) -> None:
+        """Delete content; what is unknown is passed over."""
+        with _failures("content store"):
             for key in keys:
                 self._path(key).unlink(missing_ok=True)
 
-    def _path(self, key: UploadKey) -> Path:
+    def _path(self, key: ContentKey) -> Path:
         return self._root / key.namespace / key.digest
 
 
@@ -388,7 +388,7 @@ def _flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def _upload_pieces(path: Path) -> Iterator[bytes]:
-    with _failures("uploads"), path.open("rb") as opened:
+def _pieces_of(path: Path) -> Iterator[bytes]:
+    with _failures("content store"), path.open("rb") as opened:
         while piece := opened.read(PIECE_BYTES):
             yield piece

@@ -24,12 +24,12 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.executor_commands import require_newest
 from headgate.application.file_stores import (
     MEBIBYTE,
+    ContentKey,
     LogAppend,
     LogChunk,
     LogRun,
     LogStore,
     LogStream,
-    UploadKey,
     is_digest,
     uploads_of,
 )
@@ -152,10 +152,10 @@ async def _sent(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-def _key(namespace: str, digest: str) -> UploadKey:
+def _key(namespace: str, digest: str) -> ContentKey:
     if not is_digest(digest):
         raise InvalidRequest.at("/digest", "NotDigest", value=digest[:64])
-    return UploadKey(namespace=namespace, digest=digest)
+    return ContentKey(namespace=namespace, digest=digest)
 
 
 def _require_fitting(services: ApplicationServices, length: int) -> None:

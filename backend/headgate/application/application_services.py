@@ -16,7 +16,7 @@ from headgate.application.commands.append_unit import GroupCommit
 from headgate.application.cooperative import BoundedExecutor
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_stores import ExecutorLeases, Lease, PodSessions, RendezvousPorts
-from headgate.application.file_stores import LogStore, LogStoreSize, UploadStore
+from headgate.application.file_stores import ContentStore, LogStore, LogStoreSize
 from headgate.application.historical_ports import FixedClock, FixedReader
 from headgate.application.historical_states import CapacitySamples, HistoricalReads
 from headgate.application.live_state import LiveReader
@@ -180,7 +180,7 @@ class ApplicationServices:
     started_at: float
     pod_logs: LogStore
     pod_log_size: LogStoreSize
-    uploads: UploadStore
+    uploads: ContentStore
     archive_status: ArchiveStatus
     max_upload_bytes: int
     readiness: ReadinessWatch

@@ -229,47 +229,50 @@ def _retentions(models: Loads, stored: list[StoredRun]) -> Mapping[str, LogReten
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class UploadKey(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """An upload of a namespace; `digest` is the SHA-256 of its bytes, in hexadecimal."""
+class ContentKey(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """Content by its digest, the SHA-256 of its bytes in hexadecimal.
+
+    `namespace` is that of an upload; of a partition of the log it is the identity of the log.
+    """
 
     namespace: str
     digest: str
 
 
-class StoredUpload(msgspec.Struct, frozen=True, kw_only=True):
-    """An upload as retention sees it; `used_at` is when it was last sent or named in a submit."""
+class StoredContent(msgspec.Struct, frozen=True, kw_only=True):
+    """Content as retention sees it; `used_at` is when it was last put or touched."""
 
-    key: UploadKey
+    key: ContentKey
     used_at: Instant
 
 
-class UploadStore(Protocol):
-    """Keeps uploads, and partitions of the log. Blocking; safe from several threads and processes.
+class ContentStore(Protocol):
+    """Keeps content by its digest: uploads, and partitions of the log, in a store for each.
 
-    What `put` has returned for is durable.
+    Blocking; safe from several threads and processes. What `put` has returned for is durable.
     Raises `headgate.application.ports.Unavailable` where the store cannot be reached or is full.
     """
 
-    def put(self, key: UploadKey, source: Path) -> None:
+    def put(self, key: ContentKey, source: Path) -> None:
         """Keep the content of a file whole or not at all; equal content is kept once."""
 
-    def touch(self, key: UploadKey) -> bool:
-        """Note that the upload is used now; False where there is none."""
+    def touch(self, key: ContentKey) -> bool:
+        """Note that the content is used now; False where there is none."""
 
-    def read(self, key: UploadKey) -> Iterator[bytes] | None:
+    def read(self, key: ContentKey) -> Iterator[bytes] | None:
         """The content in pieces; None where there is none."""
 
-    def read_range(self, key: UploadKey, start: int, length: int) -> bytes | None:
+    def read_range(self, key: ContentKey, start: int, length: int) -> bytes | None:
         """So many bytes from an offset on, fewer at the end; None where there is no content.
 
         It is no use that retention counts.
         """
 
-    def stored(self) -> list[StoredUpload]:
-        """Every upload there is, in order."""
+    def stored(self) -> list[StoredContent]:
+        """All content there is, in order."""
 
-    def remove(self, keys: Collection[UploadKey]) -> None:
-        """Delete uploads; unknown ones are passed over."""
+    def remove(self, keys: Collection[ContentKey]) -> None:
+        """Delete content; what is unknown is passed over."""
 
 
 def is_digest(text: str) -> bool:
@@ -284,14 +287,14 @@ def uploads_of(spec: WorkloadSpec) -> frozenset[str]:
 
 
 def unknown_uploads(
-    store: UploadStore, asked: Iterable[tuple[str, WorkloadSpec]]
-) -> frozenset[UploadKey]:
+    store: ContentStore, asked: Iterable[tuple[str, WorkloadSpec]]
+) -> frozenset[ContentKey]:
     """The uploads that specs, each with its namespace, name and the store does not have.
 
     Known ones count as used from now, so that retention leaves them until the workload is recorded.
     """
     named = {
-        UploadKey(namespace=namespace, digest=digest)
+        ContentKey(namespace=namespace, digest=digest)
         for namespace, spec in asked
         for digest in uploads_of(spec)
     }
@@ -301,7 +304,7 @@ def unknown_uploads(
 
 
 def remove_old_uploads(
-    store: UploadStore, load: Callable[[], tuple[ObjectSet, Iterable[Workload]]], at: Instant
+    store: ContentStore, load: Callable[[], tuple[ObjectSet, Iterable[Workload]]], at: Instant
 ) -> int:
     """Deletes uploads that no unfinished workload names, past retention; returns how many.
 
@@ -316,7 +319,7 @@ def remove_old_uploads(
     if seconds is None:
         return 0
     named = {
-        UploadKey(namespace=workload.namespace, digest=digest)
+        ContentKey(namespace=workload.namespace, digest=digest)
         for workload in workloads
         if workload.finished_at is None
         for digest in uploads_of(workload.spec)

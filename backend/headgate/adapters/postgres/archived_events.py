@@ -18,7 +18,7 @@ import zstandard
 from headgate.adapters.postgres.connections import Connection, stored_rows
 from headgate.adapters.postgres.workload_conditions import Where
 from headgate.application.cooperative import in_steps
-from headgate.application.file_stores import UploadKey, UploadStore
+from headgate.application.file_stores import ContentKey, ContentStore
 from headgate.application.ports import EventFilter, Unavailable
 from headgate.domain.values.instants import Instant
 
@@ -159,7 +159,7 @@ _STANDS = "SELECT name, version, position FROM stream WHERE name = ANY(%s)"
 class ArchivedEvents:
     """Reads archived events; each event is either in the database or archived, never both."""
 
-    def __init__(self, store: UploadStore) -> None:
+    def __init__(self, store: ContentStore) -> None:
         self._store = store
         self._kept: OrderedDict[tuple[str, int], list[EventRow]] = OrderedDict()
         self._lock = Lock()
@@ -256,9 +256,9 @@ class ArchivedEvents:
         for log, digest, place, length in in_steps(
             connection.execute(query, (*where.values, limit)).fetchall()
         ):
-            yield self._rows(UploadKey(namespace=log, digest=digest), place, length)
+            yield self._rows(ContentKey(namespace=log, digest=digest), place, length)
 
-    def _rows(self, key: UploadKey, place: int, length: int) -> list[EventRow]:
+    def _rows(self, key: ContentKey, place: int, length: int) -> list[EventRow]:
         with self._lock:
             known = self._kept.get((key.digest, place))
             if known is not None:
@@ -347,7 +347,7 @@ def begins_late(rows: Sequence[EventRow], after: int) -> bool:
     return not rows or rows[0][POSITION] != after + 1
 
 
-def content_in_store(store: UploadStore, key: UploadKey, place: int, length: int) -> bytes:
+def content_in_store(store: ContentStore, key: ContentKey, place: int, length: int) -> bytes:
     """The bytes of a frame in the store; raises `Unavailable` where it lacks them."""
     content = store.read_range(key, place, length)
     if content is None:
@@ -355,7 +355,7 @@ def content_in_store(store: UploadStore, key: UploadKey, place: int, length: int
     return content
 
 
-def rows_in_content(content: bytes, key: UploadKey) -> list[EventRow]:
+def rows_in_content(content: bytes, key: ContentKey) -> list[EventRow]:
     """The rows of a frame of an object; raises `Unavailable` where it is damaged."""
     try:
         return rows_of_frame(content)

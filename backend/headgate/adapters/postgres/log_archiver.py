@@ -31,7 +31,7 @@ from headgate.adapters.postgres.archived_events import (
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.application.cooperative import Cooperative
 from headgate.application.failures import BrokenFile
-from headgate.application.file_stores import UploadKey, UploadStore
+from headgate.application.file_stores import ContentKey, ContentStore
 from headgate.application.maintenance import LogArchiveStatus, LogPartition
 from headgate.application.projections.followers import PROJECTIONS
 from headgate.domain.values.instants import Instant
@@ -80,7 +80,7 @@ class PostgresLogArchiver:
     run that was broken off has put into the store is put there again under an equal name.
     """
 
-    def __init__(self, pool: Pool, store: UploadStore | None) -> None:
+    def __init__(self, pool: Pool, store: ContentStore | None) -> None:
         self._pool = pool
         self._given = store
 
@@ -90,7 +90,7 @@ class PostgresLogArchiver:
         return self._given is not None
 
     @property
-    def _store(self) -> UploadStore:
+    def _store(self) -> ContentStore:
         assert self._given is not None, "nothing is moved without a store"
         return self._given
 
@@ -163,7 +163,7 @@ class PostgresLogArchiver:
             path = Path(directory) / partition.name
             frames, digest = yield from self._write(partition, path)
             size = path.stat().st_size
-            key = UploadKey(namespace=log, digest=digest)
+            key = ContentKey(namespace=log, digest=digest)
             yield from self._upload(key, path)
         yield from self._prove(partition, key, frames)
         self._take_off(partition, key, size, frames)
@@ -203,7 +203,7 @@ class PostgresLogArchiver:
                 yield
         return frames, digest.hexdigest()
 
-    def _upload(self, key: UploadKey, path: Path) -> Cooperative[None]:
+    def _upload(self, key: ContentKey, path: Path) -> Cooperative[None]:
         """Puts a file into the store in a thread of its own, so that other upkeep goes on.
 
         Work that is broken off meanwhile ends when the store has the file or refuses it.
@@ -221,7 +221,7 @@ class PostgresLogArchiver:
                 yield [(*row[:BODY], document_of(row[BODY]), *row[BODY + 1 :]) for row in rows]
 
     def _prove(
-        self, partition: LogPartition, key: UploadKey, frames: list[ArchiveFrame]
+        self, partition: LogPartition, key: ContentKey, frames: list[ArchiveFrame]
     ) -> Cooperative[None]:
         """Reads the object back; raises `BrokenFile` where its events are not all of the partition.
 
@@ -248,7 +248,7 @@ class PostgresLogArchiver:
             raise BrokenFile(f"{key.digest} holds other events than the log has chained")
 
     def _take_off(
-        self, partition: LogPartition, key: UploadKey, size: int, frames: list[ArchiveFrame]
+        self, partition: LogPartition, key: ContentKey, size: int, frames: list[ArchiveFrame]
     ) -> None:
         """Empties the table, and says where its events are, in one transaction."""
         name = sql.Identifier(partition.name)
