@@ -62,7 +62,7 @@ from headgate.domain.workloads.preemption_events import (
     WorkloadPodsEvicted,
     WorkloadShrunk,
 )
-from headgate.domain.workloads.specs import PodReason
+from headgate.domain.workloads.specs import PodIndex, PodReason
 from headgate.domain.workloads.state import Workload, WorkloadState
 from tests.contracts.adapters import Adapters
 from tests.contracts.history import START, History, submitted
@@ -333,9 +333,15 @@ def reserved(*hosts: str) -> WorkloadQuotaReserved:
     return WorkloadQuotaReserved(admission=on(*hosts))
 
 
-def indexed(parallelism: int, completions: int) -> WorkloadSubmitted:
+def indexed(parallelism: int, completions: int, replicas: int = 0) -> WorkloadSubmitted:
     spec = submitted("x").spec
-    pods = replace(spec.pod_sets[0], count=parallelism, completions=completions)
+    index = PodIndex(label="index", sub_group_label="job", sub_group_count=replicas)
+    pods = replace(
+        spec.pod_sets[0],
+        count=parallelism,
+        completions=completions,
+        pod_index=index if replicas else None,
+    )
     return replace(submitted("x"), spec=replace(spec, pod_sets=(pods,)))
 
 
@@ -377,7 +383,7 @@ OTHER_EVENTS = tuple(
 
 
 @given(
-    st.sampled_from([submitted("x"), indexed(2, 5), indexed(3, 3)]),
+    st.sampled_from([submitted("x"), indexed(2, 5), indexed(3, 3), indexed(2, 6, replicas=2)]),
     st.lists(st.sampled_from(EVENTS_OF_PODS) | st.sampled_from(OTHER_EVENTS), max_size=30),
 )
 def test_what_is_remembered_follows_as_from_the_whole_workload(

@@ -49,7 +49,7 @@ from headgate.domain.workloads.preemption_events import (
     WorkloadPodsEvicted,
     WorkloadShrunk,
 )
-from headgate.domain.workloads.specs import PodReason
+from headgate.domain.workloads.specs import PodIndex, PodReason
 from headgate.domain.workloads.state import PodEviction, Workload, WorkloadState, phase_of
 
 PodState = Literal["Assigned", "Starting", "Running", "Succeeded", "Failed", "Stopped", "Lost"]
@@ -151,6 +151,7 @@ class RememberedPodSet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     count: int
     min_count: int | None = None
     completions: int | None
+    pod_index: PodIndex | None = None
     scheduling: dict[str, dict[str, int]] = msgspec.field(default_factory=lambda: {"requests": {}})
 
 
@@ -187,6 +188,7 @@ def remembered(workload: Workload) -> RememberedWorkload:
             count=pod_set.count,
             min_count=pod_set.min_count,
             completions=pod_set.completions,
+            pod_index=pod_set.pod_index,
         )
         for pod_set in with_completions(workload.spec)
     )
