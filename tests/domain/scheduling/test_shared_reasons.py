@@ -1,11 +1,18 @@
-"""The reasons of a page of workloads cost one evaluation for each class, not for each row."""
+"""The reasons of a page of workloads cost one evaluation for each class, not for each row.
+
+They are those of the state that the queues have.
+"""
 
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from headgate.application.ports import Loaded
+from headgate.application.queries.explanations import explanation_of, newest_state
+from headgate.domain.recorded_event import workload_stream
 from headgate.domain.scheduling import pending_reasons
 from headgate.domain.scheduling.evaluation import unschedulable
 from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
@@ -64,3 +71,23 @@ def test_a_page_evaluates_no_row(strategy: str, counts: Counter[str]) -> None:
     for key in keys:
         recorded_reason(world.cluster_state, world[key], world.at, shared)
     assert counts["evaluate_emptied"] == 2
+
+
+def test_what_was_pending_when_it_was_loaded_is_explained_as_it_is_now() -> None:
+    world = World()
+    world.flavor()
+    world.cluster_queue("cq", quotas("cpu", default=4))
+    key = world.submit("w", "cq", {"cpu": 1})
+    position = world.cluster_state.position
+    before = Loaded(
+        stream=workload_stream(key), version=1, position=position, state=world.rows[key]
+    )
+    world.cycle()
+    found = newest_state(world.cluster_state, before)
+    assert found is world[key]
+    reason = explanation_of(world.cluster_state, found, world.at)
+    assert reason.dominant == "Admitted"
+    ahead = replace(before, position=world.cluster_state.position + 1)
+    assert newest_state(world.cluster_state, ahead) is before.state
+    other = replace(before, state=replace(before.state, uid="another"))
+    assert newest_state(world.cluster_state, other) is other.state

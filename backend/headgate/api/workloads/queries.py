@@ -113,7 +113,7 @@ async def explanation(request: Caller, name: str, reasons: int) -> Answer:
     services = services_of(request)
     loaded = await loaded_workload(request, name)
     await services.reader.reached(loaded.position, within_seconds=1.0)
-    view = await explanation_view(services, loaded.state, request.user.namespaces, reasons)
+    view = await explanation_view(services, loaded, request.user.namespaces, reasons)
     return answer(view, position=view.as_of.position)
 
 

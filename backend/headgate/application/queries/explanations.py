@@ -7,6 +7,7 @@ from typing import Literal
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
+from headgate.application.ports import Loaded
 from headgate.application.queries.expected_start import (
     ExpectedStart,
     SpecEdit,
@@ -39,7 +40,7 @@ from headgate.application.queries.views import (
     timestamp,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import RecordedEvent, workload_stream
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.pending_reasons import (
     SharedReasons,
     current_reason,
@@ -170,7 +171,7 @@ STATED_REASONS: dict[Phase, tuple[str, Message]] = {
 
 async def explanation_view(
     services: ApplicationServices,
-    workload: Workload,
+    loaded: Loaded,
     scope: NamespaceScope,
     reasons: int = MAX_REASONS,
 ) -> ExplanationView:
@@ -178,10 +179,10 @@ async def explanation_view(
 
     The history has the latest `reasons` at most.
     """
-    stream = workload_stream(workload.key)
     read = services.log.read_stream
-    past = await asyncio.to_thread(read, stream)
+    past = await asyncio.to_thread(read, loaded.stream)
     cluster_state = services.reader.cluster_state
+    workload = newest_state(cluster_state, loaded)
     found = fresh_explanation(cluster_state, workload, services.clock.now())
     awaited = await awaited_port(services, workload)
     if awaited is not None:
@@ -219,6 +220,18 @@ async def explanation_view(
         failed_pod_count=failed.count,
         failed_pods=failed.pods,
     )
+
+
+def newest_state(cluster_state: ClusterState, loaded: Loaded) -> Workload:
+    """The workload as the cluster state has it, where that is not behind what was loaded.
+
+    What was pending when it was loaded may have been admitted since: the queues that its reason is
+    read from have it no more then.
+    """
+    workload: Workload = loaded.state
+    known = cluster_state.workloads.get(workload.key)
+    is_same = known is not None and known.uid == workload.uid
+    return known if known and is_same and cluster_state.position >= loaded.position else workload
 
 
 def _with_story(
