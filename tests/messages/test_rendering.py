@@ -82,6 +82,8 @@ FAILED = message(
         (message("PhaseCancelled", why="wrong image"), "wrong image"),
         (message("OnHold", owner="admin:ana", why="a driver upgrade of all racks"),
          "On hold by ana: a driver upgrade of all…"),
+        (message("OnHold", owner="admin:ana", until=1_000_000, why="fans"),
+         "On hold by ana: fans"),
         (message("SomethingNew"), "SomethingNew"),
     ],
 )  # fmt: skip

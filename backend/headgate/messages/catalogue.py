@@ -49,6 +49,7 @@ SUMMARIES: Mapping[str, str] = {
     "PreemptionBlockedByCycleGuard": "Preemption would cause a loop",
     "WaitingForEvictions": "Waiting for {evictions:eviction}",
     "RoundDraining": "Preemption in progress",
+    "OnHold": "On hold by {owner:user}[: {why}]",
     "NoQueue": "No queue named",
     "QueueStopped": "{kind} {name} is stopped",
     "QueueMissing": "{kind} {name} does not exist",
