@@ -9,6 +9,8 @@ const COMMANDS: { keys: string[]; words: string }[] = [
   { keys: ["j", "k"], words: "Next / previous row" },
   { keys: ["Enter"], words: "Open row" },
   { keys: ["x"], words: "Select row" },
+  { keys: ["Shift N"], words: "Show new rows" },
+  { keys: ["t"], words: "Table instead of a chart that has the focus" },
   { keys: ["Esc"], words: "Close panel or dialog" },
   { keys: ["1", "4"], words: "Sections of a workload, first to last" },
   { keys: ["l"], words: "Logs of a workload" },

@@ -2,6 +2,8 @@
 import { ArrowUp } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 
+import { useHotkeys } from "@/lib/hooks/use-hotkeys";
+
 import { Button } from "./button";
 import styles from "./new-rows-button.module.css";
 
@@ -17,13 +19,14 @@ export interface NewRowsButtonProps {
 export function NewRowsButton({ count, more = false, onShow }: NewRowsButtonProps) {
   const words = `${count}${more ? " or more" : ""} new`;
   const spoken = useSpoken(count > 0 ? words : "");
+  useHotkeys({ N: () => count > 0 && onShow() });
   return (
     <>
       <span className="visually-hidden" role="status">
         {spoken}
       </span>
       {count > 0 && (
-        <Button className={styles.new} onClick={onShow}>
+        <Button className={styles.new} aria-keyshortcuts="Shift+N" onClick={onShow}>
           <ArrowUp aria-hidden="true" />+{words}
         </Button>
       )}

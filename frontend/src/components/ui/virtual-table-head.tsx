@@ -16,8 +16,8 @@ export interface Column<Item> {
   /** Left out where the table has little room for all of its columns. */
   spare?: boolean;
   end?: boolean;
-  /** Its cells are glyphs, too narrow for the words of a head. */
-  isIcon?: boolean;
+  /** Its cells are glyphs, too narrow for the words of a head: everywhere, or on a phone. */
+  isIcon?: boolean | "narrow";
   /** Whether its head orders the rows. */
   ordered?: boolean;
   cell: (item: Item) => ReactNode;
@@ -43,13 +43,13 @@ export function HeadRow<Item>({ columns, order, onOrder, children }: HeadRowProp
             className={`${cellClass(column)} ${column.below ? (styles.wide ?? "") : ""}`}
           >
             {column.ordered && onOrder ? (
-              <button type="button" className={styles.order} onClick={() => onOrder(column.id)}>
+              <button type="button" className={`${styles.order ?? ""} ${column.isIcon === "narrow" ? (styles.icon ?? "") : ""}`} onClick={() => onOrder(column.id)}>
                 {column.header}
                 {order === column.id && <ArrowUp aria-hidden="true" />}
                 {order === `-${column.id}` && <ArrowDown aria-hidden="true" />}
               </button>
             ) : (
-              <span className={column.isIcon ? "visually-hidden" : undefined}>{column.header}</span>
+              <span className={column.isIcon === true ? "visually-hidden" : undefined}>{column.header}</span>
             )}
           </span>
         ))}

@@ -1,4 +1,5 @@
-// Above the grid: the filter, and what is grouped, shown and exported.
+// Above the grid: the filter, the number of rows, and what is grouped, shown and exported.
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Columns3, Download, Group } from "lucide-react";
 
 import { Button } from "@/components/ui/button";
@@ -7,11 +8,24 @@ import { announce } from "@/components/ui/notices";
 import { problemOf } from "@/lib/api/problem";
 import { useUrl } from "@/lib/hooks/use-url";
 
-import { exportRows } from "../api/workload-rows";
+import { exportRows, groupsQuery, rowsQuery } from "../api/workload-rows";
 import { filterChange } from "../model/filter-text";
-import { COLUMN_NAMES, COLUMN_WORDS, FIXED, GROUPS, GROUP_WORDS, type Grid, toggledColumn } from "../model/grid";
+import { COLUMN_NAMES, COLUMN_WORDS, FIXED, GROUPS, GROUP_WORDS, type Grid, toggledColumn, totalOf, totalWords } from "../model/grid";
 import { GridFilter } from "./grid-filter";
 import styles from "./workloads-page.module.css";
+
+/** What the list has in all, read with its first rows or its groups. */
+function Total({ grid }: { grid: Grid }) {
+  const by = grid.group;
+  const rows = useInfiniteQuery({ ...rowsQuery(grid.filter, grid.order), enabled: by === null });
+  const groups = useQuery({ ...groupsQuery(grid.filter, by ?? "queue"), enabled: by !== null });
+  const total = by === null ? rows.data?.pages[0]?.total : totalOf(groups.data?.items);
+  return (
+    <span className={`${styles.total ?? ""} number`} role="status">
+      {total && totalWords(total)}
+    </span>
+  );
+}
 
 export function GridBar({ grid }: { grid: Grid }) {
   const url = useUrl();
@@ -21,6 +35,7 @@ export function GridBar({ grid }: { grid: Grid }) {
   return (
     <div className={styles.tools}>
       <GridFilter filter={grid.filter} onChange={(filter) => url.change(filterChange(filter), "replace")} />
+      <Total grid={grid} />
       <Menu
         heading="Group by"
         trigger={

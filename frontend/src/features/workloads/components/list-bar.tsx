@@ -1,10 +1,10 @@
-// Above the rows: counts, new arrivals, and the actions that apply to the selection.
+// Beside the rows: new arrivals above them, and the actions that apply to the selection below.
 import { useState } from "react";
 
 import { ActionDialog } from "@/components/ui/action-dialog";
 import { Button } from "@/components/ui/button";
 import { NewRowsButton } from "@/components/ui/new-rows-button";
-import type { WorkloadGroup, WorkloadRow } from "@/lib/api/types";
+import type { WorkloadRow } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
@@ -14,22 +14,22 @@ import { rowKey } from "../model/list-anchor";
 import styles from "./workloads-page.module.css";
 
 export interface ListBarProps {
-  total: WorkloadGroup | null;
   waiting: number;
   chosen: WorkloadRow[];
   onLetIn: () => void;
   onClear: () => void;
 }
 
-export function ListBar({ total, waiting, chosen, onLetIn, onClear }: ListBarProps) {
+export function ListBar({ waiting, chosen, onLetIn, onClear }: ListBarProps) {
   const [action, setAction] = useState<WorkloadAction | null>(null);
   const gpus = chosen.reduce((sum, row) => sum + row.gpus, 0);
   return (
-    <div className={styles.bar}>
-      {chosen.length === 0 ? (
-        <span className="number">{total === null ? "" : totalWords(total)}</span>
-      ) : (
-        <>
+    <>
+      <div className={styles.new}>
+        <NewRowsButton count={waiting} onShow={onLetIn} />
+      </div>
+      {chosen.length > 0 && (
+        <div className={styles.bar} role="group" aria-label="Actions on the selection">
           <strong className="number">
             {chosen.length} selected, {gpus.toLocaleString("en")} GPU
           </strong>
@@ -47,17 +47,11 @@ export function ListBar({ total, waiting, chosen, onLetIn, onClear }: ListBarPro
           <Button look="quiet" onClick={onClear}>
             Clear selection
           </Button>
-        </>
+        </div>
       )}
-      <span className={styles.grow} />
-      <NewRowsButton count={waiting} onShow={onLetIn} />
       {action !== null && <BulkDialog action={action} chosen={chosen} onClose={() => setAction(null)} />}
-    </div>
+    </>
   );
-}
-
-function totalWords({ count, gpus }: WorkloadGroup): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? "workload" : "workloads"}, ${gpus.toLocaleString("en")} GPU`;
 }
 
 function BulkDialog({ action, chosen, onClose }: { action: WorkloadAction; chosen: WorkloadRow[]; onClose: () => void }) {

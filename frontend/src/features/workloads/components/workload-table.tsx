@@ -3,7 +3,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 
 import { ObjectName } from "@/components/ui/object-name";
-import { PhaseBadge } from "@/components/ui/phase-badge";
+import { PhaseBadge, phaseWords } from "@/components/ui/phase-badge";
 import { Timestamp } from "@/components/ui/timestamp";
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import type { Status, WorkloadGroup, WorkloadRow } from "@/lib/api/types";
@@ -27,6 +27,7 @@ interface Look {
   below?: boolean;
   spare?: boolean;
   end?: boolean;
+  isIcon?: "narrow";
   cell: (row: WorkloadRow, onFilter: (token: string) => void) => ReactNode;
 }
 
@@ -34,7 +35,17 @@ const number = (value: ReactNode) => <span className="number">{value}</span>;
 const duration = (seconds: number) => (seconds > 0 ? number(formatDuration(seconds)) : "—");
 
 const LOOKS: Record<ColumnName, Look> = {
-  phase: { width: "8.5rem", narrow: "8rem", cell: (row) => <PhaseBadge phase={row.status as Status} /> },
+  phase: {
+    width: "8.5rem",
+    // The word where there is room for it, else the glyph.
+    narrow: "clamp(1.5rem, (100cqi - 30rem) * 99, 8rem)",
+    isIcon: "narrow",
+    cell: (row) => (
+      <span className={styles.phase} title={phaseWords(row.status as Status)}>
+        <PhaseBadge phase={row.status as Status} />
+      </span>
+    ),
+  },
   name: { width: "minmax(8rem, 1.6fr)", narrow: "minmax(0, 1fr)", cell: (row) => <ObjectName name={rowKey(row)} short /> },
   owner: { width: "minmax(4rem, 0.5fr)", spare: true, cell: (row, onFilter) => <Only token={exact("owner", row.owner)} words={row.owner} onFilter={onFilter} /> },
   queue: {
@@ -148,9 +159,12 @@ function Only({ token, words, onFilter }: { token: string; words: string; onFilt
 function Reason({ row }: { row: WorkloadRow }) {
   const { short, whole } = reasonOf(row);
   return (
-    <span className={styles.soft} title={whole}>
-      <span className={styles.narrow}>{row.namespace}: </span>
-      {short}
+    <span className={styles.reason} title={whole}>
+      <span className={styles.short}>
+        <span className={styles.narrow}>{row.namespace}: </span>
+        {short}
+      </span>
+      {row.waitSeconds > 0 && <span className={`${styles.narrow ?? ""} number`}>{formatDuration(row.waitSeconds)}</span>}
     </span>
   );
 }

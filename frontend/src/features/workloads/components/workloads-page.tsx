@@ -55,7 +55,6 @@ function Rows({ grid }: { grid: Grid }) {
       {list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
       <GridBody
         grid={grid}
-        total={list.data.pages[0]?.total ?? null}
         waiting={waiting}
         onLetIn={() => setAnchor(anchorOf(rows))}
         items={shown.map((row) => ({ kind: "row", row }))}
@@ -82,7 +81,6 @@ function Groups({ grid, by }: { grid: Grid; by: GroupName }) {
     const more: GridItem[] = rows.length > 0 && left > 0 ? [{ kind: "more", group, left }] : [];
     return [head, ...rows.map((row): GridItem => ({ kind: "row", row })), ...more];
   });
-  const sum = (field: "count" | "gpus" | "pods") => groups.reduce((total, group) => total + group[field], 0);
   const toggle = ({ value }: WorkloadGroup) => {
     const next = open.includes(value) ? open.filter((known) => known !== value) : [...open, value];
     url.change({ open: next.length === 0 ? "-" : JSON.stringify(next) }, "replace");
@@ -90,7 +88,6 @@ function Groups({ grid, by }: { grid: Grid; by: GroupName }) {
   return (
     <GridBody
       grid={grid}
-      total={{ value: "", count: sum("count"), gpus: sum("gpus"), pods: sum("pods") }}
       waiting={0}
       onLetIn={() => undefined}
       items={items}
@@ -119,7 +116,6 @@ function GroupWords({ by, value }: { by: GroupName; value: string }) {
 
 interface GridBodyProps {
   grid: Grid;
-  total: WorkloadGroup | null;
   waiting: number;
   items: GridItem[];
   onLetIn: () => void;
@@ -127,13 +123,12 @@ interface GridBodyProps {
   onEnd: () => void;
 }
 
-function GridBody({ grid, total, waiting, items, onLetIn, onGroup, onEnd }: GridBodyProps) {
+function GridBody({ grid, waiting, items, onLetIn, onGroup, onEnd }: GridBodyProps) {
   const url = useUrl();
   const [selection, setSelection] = useState<Record<string, true>>({});
-  const rows = items.flatMap((item) => (item.kind === "row" ? [item.row] : []));
+  const chosen = items.flatMap((item) => (item.kind === "row" && selection[rowKey(item.row)] ? [item.row] : []));
   return (
-    <section className={styles.grid} aria-label="List of workloads">
-      <ListBar total={total} waiting={waiting} chosen={rows.filter((row) => selection[rowKey(row)])} onLetIn={onLetIn} onClear={() => setSelection({})} />
+    <section className={styles.grid} aria-label="List of workloads" data-fills data-chosen={chosen.length > 0 || undefined}>
       {items.length === 0 ? (
         <NoWorkloads filter={grid.filter} />
       ) : (
@@ -152,6 +147,7 @@ function GridBody({ grid, total, waiting, items, onLetIn, onGroup, onEnd }: Grid
           onEnd={onEnd}
         />
       )}
+      <ListBar waiting={waiting} chosen={chosen} onLetIn={onLetIn} onClear={() => setSelection({})} />
     </section>
   );
 }

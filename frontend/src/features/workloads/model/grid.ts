@@ -126,6 +126,21 @@ export function gridOf(query: string): Grid {
   return gridIn({ get: (name) => parameters.get(name) ?? "" });
 }
 
+export interface Total {
+  count: number;
+  gpus: number;
+}
+
+/** The sum of all groups; undefined before they are known. */
+export function totalOf(groups: readonly Total[] | undefined): Total | undefined {
+  return groups && { count: groups.reduce((sum, group) => sum + group.count, 0), gpus: groups.reduce((sum, group) => sum + group.gpus, 0) };
+}
+
+/** "2 workloads, 219 GPU". */
+export function totalWords({ count, gpus }: Total): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? "workload" : "workloads"}, ${gpus.toLocaleString("en")} GPU`;
+}
+
 /** Whether the grid shows the view as it is. */
 export function isShown(view: ListView, { filter, order, group }: Grid): boolean {
   const same = tokensIn(filter).sort().join(" ") === tokensIn(view.filter).sort().join(" ");
