@@ -58,6 +58,12 @@ def test_the_histogram_counts_every_event_once(admin: Api) -> None:
     assert found["bucketSeconds"] == 120
     assert sum(bucket["count"] for bucket in found["buckets"]) == head
     assert all(b["count"] == sum(b["types"].values()) for b in found["buckets"])
+    before = found["buckets"][-2]["at"]
+    earlier = admin.get(f"/v1/events/histogram?minutes=60&buckets=30&until={before}").json()
+    counted = {bucket["at"]: bucket["count"] for bucket in found["buckets"]}
+    assert {b["at"]: b["count"] for b in earlier["buckets"][2:]} == {
+        at: 0 if at == before else count for at, count in counted.items() if at <= before
+    }
 
 
 def test_the_system_tells_its_partitions(admin: Api, schedule: Callable[[], int]) -> None:

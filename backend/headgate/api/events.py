@@ -91,9 +91,12 @@ class Events(Controller):
         streams: Streams = None,
         minutes: Annotated[int, QueryParameter(ge=1, le=10_080)] = 60,
         buckets: Annotated[int, QueryParameter(ge=1, le=500)] = 60,
+        until: Moment = None,
     ) -> Answer:
-        """Up to the last event, by type."""
-        span = events.HistogramSpan(minutes=minutes, buckets=buckets)
+        """By type; up to now without `until`."""
+        span = events.HistogramSpan(
+            minutes=minutes, buckets=buckets, until=instant_or_none(until, "/until")
+        )
         wanted = events.EventQuery(types=listed(types), streams=listed(streams))
         found = await events.histogram(services_of(request), wanted, request.user.namespaces, span)
         return answer_view(found)

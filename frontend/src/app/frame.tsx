@@ -20,7 +20,6 @@ import { PastBar } from "./past-bar";
 import { PersonMenu } from "./person-menu";
 import styles from "./frame.module.css";
 import { chosenStart, startPath } from "./start-page";
-import { ThemeSwitch } from "./theme-switch";
 import { TimeRangePicker } from "./time-range-picker";
 import { useShownMoment } from "./use-shown-moment";
 
@@ -60,7 +59,6 @@ export function Frame() {
           <HistoryIcon aria-hidden="true" />
         </Button>
         <FreshnessBadge />
-        <ThemeSwitch />
         <PersonMenu onHelp={() => setHelp(true)} />
       </header>
       {(past || moment !== "") && <PastBar onClose={() => setPast(false)} />}

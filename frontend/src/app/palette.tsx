@@ -79,7 +79,7 @@ function Entries({ text, isChosen, onFound, onDone }: EntriesProps) {
       <Names heading={WORKLOADS} icon={Boxes} names={found.data?.workloads ?? []} onChosen={(key) => go(workloadAddress(key))()} />
       <Command.Group heading="Commands" className={styles.group}>
         {(["light", "dark", "system"] as const).map((theme) => (
-          <Command.Item key={theme} value={`appearance theme ${theme}`} onSelect={run(() => applyTheme(theme))} className={styles.item}>
+          <Command.Item key={theme} value={`appearance theme ${theme}`} onSelect={run(() => void applyTheme(theme))} className={styles.item}>
             <MoonStar aria-hidden="true" />
             Appearance: {theme}
           </Command.Item>

@@ -10,11 +10,13 @@ import { type Zone, ZONES, chooseZone, chosenZone, zoneName } from "@/lib/format
 import { useIdentity } from "@/lib/hooks/use-session";
 
 import { chooseStart, chosenStart, START_PAGES, type StartPage } from "./start-page";
+import { THEMES, applyTheme, chosenTheme } from "./theme";
 
 export function PersonMenu({ onHelp }: { onHelp: () => void }) {
   const identity = useIdentity();
   const [start, setStart] = useState(chosenStart);
   const density = useDensity();
+  const [theme, setTheme] = useState(chosenTheme);
   const choose = (next: StartPage) => {
     chooseStart(next);
     setStart(next);
@@ -28,6 +30,7 @@ export function PersonMenu({ onHelp }: { onHelp: () => void }) {
         </Button>
       }
       items={[
+        ...THEMES.map((key) => ({ key: `theme-${key}`, words: `Theme: ${key}`, checked: key === theme, onSelect: () => setTheme(applyTheme(key)) })),
         ...DENSITIES.map((key) => ({ key, words: `Density: ${key}`, checked: key === density, onSelect: () => applyDensity(key) })),
         ...ZONES.map((key) => ({ key: `zone-${key}`, words: `Time zone: ${zoneName(key)}${key === "local" ? " (browser)" : ""}`, checked: key === chosenZone(), onSelect: () => showZone(key) })),
         ...START_PAGES.map(({ key, words }) => ({ key, words: `Start page: ${words}`, checked: key === start, onSelect: () => choose(key) })),

@@ -10,9 +10,10 @@ export function chosenTheme(): Theme {
   return THEMES.find((theme) => theme === stored) ?? "system";
 }
 
-/** Shows the page in a theme and remembers it. */
-export function applyTheme(theme: Theme): void {
+/** Shows the page in a theme, remembers it, and returns it. */
+export function applyTheme(theme: Theme): Theme {
   localStorage.setItem(KEY, theme);
   if (theme === "system") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = theme;
+  return theme;
 }

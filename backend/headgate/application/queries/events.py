@@ -82,10 +82,11 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HistogramSpan(msgspec.Struct, frozen=True, kw_only=True):
-    """So many minutes up to now, in so many buckets."""
+    """So many minutes up to an instant, now without one, in so many buckets."""
 
     minutes: int
     buckets: int
+    until: Instant | None = None
 
 
 async def page(
@@ -112,9 +113,9 @@ async def histogram(
 ) -> Histogram:
     """How many events there were in each bucket of the span."""
     width = max(1_000_000, span.minutes * MICROSECONDS_PER_MINUTE // span.buckets)
-    now = services.clock.now()
-    first = (now - span.minutes * MICROSECONDS_PER_MINUTE) // width * width
-    where = msgspec.structs.replace(wanted.filter(scope), since=first)
+    end = services.clock.now() if span.until is None else span.until
+    first = (end - span.minutes * MICROSECONDS_PER_MINUTE) // width * width
+    where = msgspec.structs.replace(wanted.filter(scope), since=first, until=span.until)
     position = services.reader.position
     counts = await asyncio.to_thread(services.log.histogram, where, width=width)
     by_bucket: dict[int, dict[str, int]] = {}
@@ -126,7 +127,7 @@ async def histogram(
             count=sum(by_bucket.get(at, {}).values()),
             types=by_bucket.get(at, {}),
         )
-        for at in range(first, now + 1, width)
+        for at in range(first, end + 1, width)
     ]
     return Histogram(position=position, bucket_seconds=width // 1_000_000, buckets=buckets)
 

@@ -1,5 +1,5 @@
 // Reading the log backwards, and how much happened when.
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
 
@@ -45,10 +45,11 @@ export function eventQuery(position: number) {
 }
 
 /** How many events there were per slice of the last minutes. */
-export function histogramQuery(minutes: number) {
+export function histogramQuery(period: { minutes: number; until?: string }) {
   return queryOptions({
-    queryKey: ["events", "histogram", minutes],
+    queryKey: ["events", "histogram", period],
     queryFn: ({ signal }) =>
-      contentOf(api.GET("/v1/events/histogram", { params: { query: { minutes, buckets: BUCKETS } }, signal })),
+      contentOf(api.GET("/v1/events/histogram", { params: { query: { ...period, buckets: BUCKETS } }, signal })),
+    placeholderData: keepPreviousData,
   });
 }

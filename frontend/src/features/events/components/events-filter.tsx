@@ -4,20 +4,20 @@ import { useRef, useState } from "react";
 
 import { FilterBar, type Suggestion } from "@/components/ui/filter-bar";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
+import { useNow } from "@/lib/hooks/use-now";
+import { useTimeRange } from "@/lib/hooks/use-time-range";
 
 import { histogramQuery, newestEventsQuery } from "../api/events";
-import { type EventFilters, TOKEN_FIELDS, isComplete, partsOf, tokensOf, withToken, withoutToken } from "../model/filters";
+import { type EventFilters, TOKEN_FIELDS, isComplete, partsOf, periodOf, tokensOf, withToken, withoutToken } from "../model/filters";
 
 const MAX_SUGGESTIONS = 12;
 
 export interface EventsFilterProps {
   filters: EventFilters;
-  /** How many minutes the histogram shows, of which types are suggested. */
-  minutes: number;
   onChange: (changes: Partial<EventFilters>) => void;
 }
 
-export function EventsFilter({ filters, minutes, onChange }: EventsFilterProps) {
+export function EventsFilter({ filters, onChange }: EventsFilterProps) {
   const input = useRef<HTMLInputElement>(null);
   const [draft, setDraft] = useState("");
   useHotkeys({ "/": () => input.current?.focus() });
@@ -28,7 +28,7 @@ export function EventsFilter({ filters, minutes, onChange }: EventsFilterProps) 
       inputRef={input}
       tokens={tokensOf(filters)}
       draft={draft}
-      suggestions={useSuggestions(draft, filters, minutes)}
+      suggestions={useSuggestions(draft, filters)}
       onDraft={setDraft}
       onCommit={(token) => {
         if (!isComplete(token)) return;
@@ -41,9 +41,10 @@ export function EventsFilter({ filters, minutes, onChange }: EventsFilterProps) 
 }
 
 /** Fields for the beginning of a name; after its colon the values that there are, the most frequent first. */
-function useSuggestions(draft: string, filters: EventFilters, minutes: number): Suggestion[] {
+function useSuggestions(draft: string, filters: EventFilters): Suggestion[] {
   const { field, value } = partsOf(draft);
-  const buckets = useQuery(histogramQuery(minutes)).data?.buckets;
+  const [range] = useTimeRange();
+  const buckets = useQuery(histogramQuery(periodOf(range, useNow()))).data?.buckets;
   const facts = useQuery(newestEventsQuery(filters)).data?.items;
   if (field === "") return TOKEN_FIELDS.filter(({ name }) => name.startsWith(value.trim())).map(({ name, words }) => ({ token: `${name}:`, words }));
   const counts = new Map<string, number>();

@@ -2,82 +2,82 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 
-import { Bars } from "@/components/ui/bars";
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
 import { Card, Page } from "@/components/ui/layout";
 import { NewRowsButton } from "@/components/ui/new-rows-button";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
-import { View } from "@/components/ui/view";
+import { TimeChart } from "@/components/ui/time-chart";
 import type { EventPage } from "@/lib/api/types";
+import { useNow } from "@/lib/hooks/use-now";
+import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
+import { rangeBetween, rangeIn } from "@/lib/time-range";
 
 import { eventQuery, eventsFromQuery, histogramQuery, newestEventsQuery } from "../api/events";
-import { type EventFilters, eventFiltersIn, rangeOf, timesOf, tokensOf, withoutToken } from "../model/filters";
+import { byFamily, type EventFilters, eventFiltersIn, FAMILIES, type Family, periodOf, tokensOf, withoutToken } from "../model/filters";
 import { type EventRow, eventRows, groupedRows } from "../model/groups";
 import { EventPanel } from "./event-panel";
 import { EventTable } from "./event-table";
 import { EventsFilter } from "./events-filter";
 import styles from "./events-page.module.css";
 
-const SPANS = [
-  { value: "60", words: "Last hour" },
-  { value: "360", words: "Last 6 hours" },
-  { value: "1440", words: "Last day" },
-] as const;
 const LOOKS = [
   { value: "", words: "Table" },
   { value: "grouped", words: "Grouped" },
 ] as const;
+const COLORS: Record<Family, string> = { admission: "--run-solid", preemption: "--wait-solid", failure: "--bad-solid", configuration: "--hold-solid", other: "--idle-solid" };
 
 export function EventsPage() {
   const url = useUrl();
-  const filters = eventFiltersIn(url);
-  const minutes = Number(url.get("minutes") || "60");
+  const [range] = useTimeRange();
+  const filters = eventFiltersIn(url, range);
   return (
     <Page title="Event log">
-      <Filters filters={filters} minutes={minutes} />
-      <Shape filters={filters} minutes={minutes} />
+      <Filters filters={filters} />
+      <Shape />
       <EventList key={JSON.stringify(filters)} filters={filters} />
     </Page>
   );
 }
 
-function Shape({ filters, minutes }: { filters: EventFilters; minutes: number }) {
-  const url = useUrl();
-  const histogram = useQuery(histogramQuery(minutes));
-  const aside = (
-    <div className={styles.span}>
-      {filters.since !== "" && (
-        <Button look="quiet" onClick={() => url.change({ since: "", until: "" })}>
-          Clear time range
-        </Button>
-      )}
-      <SelectField label="Time range" options={SPANS} value={String(minutes)} onChange={(event) => url.change({ minutes: event.target.value, since: "", until: "" })} />
-    </div>
-  );
+function Shape() {
+  const [range, choose] = useTimeRange();
+  const now = useNow();
+  const period = periodOf(range, now);
+  const { data } = useQuery(histogramQuery(period));
+  const buckets = data?.buckets ?? [];
+  const counts = byFamily(buckets);
+  // The axis moves with the data and not with the clock.
+  const last = Date.parse(buckets.at(-1)?.at ?? "") + (data?.bucketSeconds ?? 0) * 1000;
+  const to = Number.isNaN(last) ? now : last;
   return (
-    <Card title="Event volume" aside={aside} padded>
-      <View query={histogram} rows={3}>
-        {({ buckets, bucketSeconds }) => (
-          <Bars
-            label="Events over time; draw over the bars to choose a range"
-            unit="events"
-            bars={buckets}
-            range={rangeOf(buckets, filters.since, filters.until)}
-            onRange={(first, last) => url.change(timesOf(buckets, first, last, bucketSeconds))}
-          />
-        )}
-      </View>
-    </Card>
+    <div className={styles.shape}>
+      <TimeChart
+        label="Events"
+        height="short"
+        stacked
+        times={buckets.map(({ at }) => Date.parse(at) / 1000)}
+        range={[to / 1000 - period.minutes * 60, to / 1000]}
+        series={FAMILIES.map((name) => ({ name, values: counts[name], color: COLORS[name], hatched: name === "other" }))}
+        format={(value) => value.toLocaleString("en")}
+        onBrush={(one, other) => choose(rangeBetween(one * 1000, other * 1000))}
+      />
+    </div>
   );
 }
 
-function Filters({ filters, minutes }: { filters: EventFilters; minutes: number }) {
+function Filters({ filters }: { filters: EventFilters }) {
   const url = useUrl();
+  const [range, choose] = useTimeRange();
   return (
     <div className={styles.bar}>
-      <EventsFilter filters={filters} minutes={minutes} onChange={(changes) => url.change(changes)} />
+      <EventsFilter filters={filters} onChange={(changes) => url.change(changes)} />
+      {range.last === "" && (
+        <Button look="quiet" onClick={() => choose(rangeIn(""))}>
+          Clear time range
+        </Button>
+      )}
       <SelectField label="Show as" options={LOOKS} value={url.get("view")} onChange={(event) => url.change({ view: event.target.value }, "replace")} />
     </div>
   );

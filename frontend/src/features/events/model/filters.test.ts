@@ -1,18 +1,22 @@
 import { expect, test } from "vitest";
 
-import { isComplete, partsOf, rangeOf, timesOf, tokensOf, withToken, withoutToken } from "./filters";
+import { byFamily, eventFiltersIn, isComplete, partsOf, periodOf, tokensOf, withToken, withoutToken } from "./filters";
 
-const BUCKETS = ["2026-05-04T12:00:00Z", "2026-05-04T12:01:00Z", "2026-05-04T12:02:00Z"].map((at) => ({ at }));
-
-test("a drawn range becomes instants and comes back as the same bars", () => {
-  const { since, until } = timesOf(BUCKETS, 1, 2, 60);
-  expect(until).toBe("2026-05-04T12:03:00.000Z");
-  expect(rangeOf(BUCKETS, since, until)).toEqual([1, 2]);
+test("fixed instants narrow the log and its histogram, a length that ends now does neither", () => {
+  const url = { get: (name: string) => (name === "stream" ? "node/" : "") };
+  const now = Date.parse("2026-05-04T13:00:00Z");
+  const fixed = { last: "", from: "2026-05-04T12:00:00Z", to: "2026-05-04T12:30:00Z" };
+  expect(eventFiltersIn(url, fixed)).toEqual({ ...NONE, stream: "node/", since: fixed.from, until: fixed.to });
+  expect(periodOf(fixed, now)).toEqual({ minutes: 30, until: fixed.to });
+  const preset = { last: "6h", from: "", to: "" };
+  expect(eventFiltersIn(url, preset)).toEqual({ ...NONE, stream: "node/" });
+  expect(periodOf(preset, now)).toEqual({ minutes: 360 });
+  expect(periodOf({ ...preset, last: "30d" }, now)).toEqual({ minutes: 10_080 });
 });
 
-test("no range is no range, and one that has scrolled away is none", () => {
-  expect(rangeOf(BUCKETS, "", "")).toBeNull();
-  expect(rangeOf(BUCKETS, "2026-05-03T12:00:00Z", "2026-05-03T12:10:00Z")).toBeNull();
+test("events are counted by family", () => {
+  const types = { "workload.admitted": 3, "workload.evicted": 2, "round.committed": 1, "node.fell_silent": 1, "cohort.changed": 4, "prediction.checked": 1 };
+  expect(byFamily([{ types }, { types: {} }])).toEqual({ admission: [3, 0], preemption: [3, 0], failure: [1, 0], configuration: [4, 0], other: [1, 0] });
 });
 
 const NONE = { type: "", stream: "", actor: "", correlation: "", since: "", until: "" };

@@ -1,5 +1,6 @@
 // What the log is narrowed to, and the range drawn over its histogram.
 import type { UrlState } from "@/lib/hooks/use-url";
+import { type TimeRange, boundsOf } from "@/lib/time-range";
 
 export interface EventFilters {
   type: string;
@@ -10,19 +11,10 @@ export interface EventFilters {
   until: string;
 }
 
-export const EVENT_FILTERS = ["type", "stream", "actor", "correlation", "since", "until"] as const;
-
-/** The filters in the address. */
-export function eventFiltersIn(url: UrlState): EventFilters {
-  const [type, stream, actor, correlation, since, until] = EVENT_FILTERS.map((name) => url.get(name));
-  return {
-    type: type ?? "",
-    stream: stream ?? "",
-    actor: actor ?? "",
-    correlation: correlation ?? "",
-    since: since ?? "",
-    until: until ?? "",
-  };
+/** The filters in the address; two fixed instants of the time range narrow the log, a length that ends now does not. */
+export function eventFiltersIn(url: Pick<UrlState, "get">, { from, to }: Pick<TimeRange, "from" | "to">): EventFilters {
+  const [type = "", stream = "", actor = "", correlation = ""] = TOKEN_FIELDS.map(({ filter }) => url.get(filter));
+  return { type, stream, actor, correlation, since: from, until: to };
 }
 
 /** The fields of a token, and the filter that each stands for. */
@@ -74,19 +66,38 @@ function valuesOf(text: string): string[] {
   return text.split(",").filter((value) => value !== "");
 }
 
-/** Which bars a range in time covers; null when none is chosen. */
-export function rangeOf(buckets: { at: string }[], since: string, until: string): [number, number] | null {
-  if (since === "" || until === "") return null;
-  const from = Date.parse(since);
-  const to = Date.parse(until);
-  const inside = buckets.map((bucket) => Date.parse(bucket.at)).map((at) => at >= from && at < to);
-  const first = inside.indexOf(true);
-  return first < 0 ? null : [first, inside.lastIndexOf(true)];
+const MAX_MINUTES = 10_080;
+const MINUTE = 60_000;
+
+/** What the histogram is asked for: the minutes of the range, up to its end where that is not now. */
+export function periodOf(range: TimeRange, now: number): { minutes: number; until?: string } {
+  const [from, to] = boundsOf(range, now);
+  const minutes = Math.min(MAX_MINUTES, Math.max(1, Math.ceil((to - from) / MINUTE)));
+  return range.last === "" && to < now ? { minutes, until: range.to } : { minutes };
 }
 
-/** The range in time that some bars cover, from the first's beginning to the last's end. */
-export function timesOf(buckets: { at: string }[], first: number, last: number, bucketSeconds: number): { since: string; until: string } {
-  const since = buckets[first]?.at ?? "";
-  const end = Date.parse(buckets[last]?.at ?? "") + bucketSeconds * 1000;
-  return { since, until: new Date(end).toISOString() };
+/** Kinds of events, as the histogram stacks them from below. */
+export const FAMILIES = ["admission", "preemption", "failure", "configuration", "other"] as const;
+export type Family = (typeof FAMILIES)[number];
+
+const FAILURES = /failed|not_ready|gone|lost|silent|expired|deactivated|stalled|forced|rewound|discarded/;
+const PREEMPTIONS = /evict|preempt|shrunk/;
+const SCHEDULED = /^workload\./;
+const CONFIGURED = /\.(created|changed|deleted|deletion_requested|stopped|resumed)$/;
+
+/** The family of a type of event. */
+export function familyOf(type: string): Family {
+  if (type.startsWith("round.") || PREEMPTIONS.test(type)) return "preemption";
+  if (FAILURES.test(type)) return "failure";
+  if (SCHEDULED.test(type)) return "admission";
+  return CONFIGURED.test(type) || /cordoned|drain/.test(type) ? "configuration" : "other";
+}
+
+/** How many events of each family there were in each bucket. */
+export function byFamily(buckets: readonly { types: Record<string, number> }[]): Record<Family, number[]> {
+  const counts = Object.fromEntries(FAMILIES.map((family) => [family, buckets.map(() => 0)])) as Record<Family, number[]>;
+  for (const [index, { types }] of buckets.entries()) {
+    for (const [type, count] of Object.entries(types)) counts[familyOf(type)][index] = (counts[familyOf(type)][index] ?? 0) + count;
+  }
+  return counts;
 }

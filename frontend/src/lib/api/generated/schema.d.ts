@@ -2359,7 +2359,7 @@ export interface paths {
         };
         /**
          * How many events there were when
-         * @description Up to the last event, by type.
+         * @description By type; up to now without `until`.
          */
         get: operations["readEventHistogram"];
         put?: never;
@@ -18076,6 +18076,8 @@ export interface operations {
                 minutes?: number;
                 /** @description Number of bars. */
                 buckets?: number;
+                /** @description RFC 3339; `since` counts in, `until` does not */
+                until?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
