@@ -31,11 +31,11 @@ export function fitsQuery(name: string, pod: string) {
 }
 
 /** The fits from some time until now; not under a topic, for the past does not change. */
-export function fragmentationQuery(name: string, pod: string, since: string) {
+export function fragmentationQuery(name: string, pod: string, period: { since: string; until?: string }) {
   return queryOptions({
-    queryKey: ["fragmentation", name, pod, since],
+    queryKey: ["fragmentation", name, pod, period],
     queryFn: ({ signal }) =>
-      contentOf(api.GET("/v1/topologies/{name}/fragmentation", { params: { path: { name }, query: { pod, since } }, signal })),
+      contentOf(api.GET("/v1/topologies/{name}/fragmentation", { params: { path: { name }, query: { pod, ...period } }, signal })),
     placeholderData: keepPreviousData,
   });
 }

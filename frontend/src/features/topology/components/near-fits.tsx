@@ -25,8 +25,8 @@ export function NearFits({ topology }: { topology: string }) {
   const keys = waiting.data?.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`) ?? [];
   const options = chosen === "" || keys.includes(chosen) ? keys : [chosen, ...keys];
   return (
-    <section className={styles.panel} aria-labelledby="near">
-      <header className={styles.head}>
+    <section className={styles.bare} aria-labelledby="near">
+      <header className={styles.inLine}>
         <h2 id="near">Find nearest fit</h2>
         <SelectField
           label="Pending workload"
@@ -35,9 +35,7 @@ export function NearFits({ topology }: { topology: string }) {
           onChange={(event) => url.change({ near: event.target.value }, "replace")}
         />
       </header>
-      {chosen === "" ? (
-        <p className={styles.soft}>Select a pending workload to highlight the domains that are closest to fitting it.</p>
-      ) : (
+      {chosen !== "" && (
         <View query={near} rows={3} empty={({ near: found }) => (found.length === 0 ? <NoHosts /> : undefined)}>
           {(found) => (
             <ol className={styles.near}>

@@ -7,13 +7,13 @@ import { Page } from "@/components/ui/layout";
 import { Empty, ExamplesLink, PartialNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { TopologyMap } from "@/lib/api/types";
-import { formatAmountOf, shortResource } from "@/lib/format/amounts";
+import { formatAmount, formatAmountOf, shortResource } from "@/lib/format/amounts";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { useShownTopology } from "../api/shown";
 import { mapQuery, nearFitsQuery, topologiesQuery } from "../api/topology";
 import { nearByPath, worthTelling } from "../model/fits";
-import { COLOURINGS, type Colouring, domainAt, firstResource, hostsOf, isOfWorkloads, largestFit, legendOf } from "../model/map";
+import { COLOURINGS, type Colouring, closedWords, domainAt, firstResource, hostsOf, isOfWorkloads, largestFit, legendOf } from "../model/map";
 import { DomainBox } from "./domain-box";
 import { Fits } from "./fits";
 import fits from "./fits.module.css";
@@ -64,10 +64,12 @@ function FreeWords({ map, resource }: { map: TopologyMap; resource: string }) {
   const hosts = hostsOf(map.domains);
   const free = map.domains.reduce((sum, domain) => sum + (domain.free[resource] ?? 0), 0);
   const best = largestFit(hosts, resource);
+  const closed = closedWords(hosts);
   return (
     <>
-      {formatAmountOf(resource, free)} free on {hosts.length} {hosts.length === 1 ? "host" : "hosts"};{" "}
-      {best.host === "" ? "none on a schedulable host" : <>at most {formatAmountOf(resource, best.free)} on one host, <span className={styles.name}>{best.host}</span></>}
+      {hosts.length.toLocaleString("en")} {hosts.length === 1 ? "host" : "hosts"}
+      {closed && `, ${closed}`}; {formatAmountOf(resource, free)} free
+      {best.host !== "" && <>, at most {formatAmount(resource, best.free)} on one host, <span className={styles.name}>{best.host}</span></>}
     </>
   );
 }
@@ -101,7 +103,8 @@ function Choosers({ names, name, map }: { names: string[]; name: string; map: To
   );
 }
 
-function Panels({ map, resource, unready }: { map: TopologyMap; resource: string; unready: number }) {
+/** What stands above the map: what it does not show by itself. */
+function Notes({ map, unready }: { map: TopologyMap; unready: number }) {
   const url = useUrl();
   return (
     <>
@@ -113,13 +116,7 @@ function Panels({ map, resource, unready }: { map: TopologyMap; resource: string
           </Button>
         </PartialNote>
       )}
-      {map.domains.length > 0 && (
-        <div className={fits.panels}>
-          <Fits topology={map.topology} resource={resource} />
-          <Fragmentation topology={map.topology} resource={resource} at={map.at} />
-          <NearFits topology={map.topology} />
-        </div>
-      )}
+      {map.domains.length > 0 && <NearFits topology={map.topology} />}
     </>
   );
 }
@@ -139,7 +136,7 @@ function Map({ map }: { map: TopologyMap }) {
   const opened = hosts.find((domain) => domain.host?.name === url.get("host"));
   return (
     <>
-      <Panels map={map} resource={resource} unready={unready} />
+      <Notes map={map} unready={unready} />
       <div className={styles.bar}>
         <Legend legend={legend} isOfWorkloads={isOfWorkloads(colouring)} />
         {!isLarge && hosts.length > 0 && (
@@ -177,6 +174,12 @@ function Map({ map }: { map: TopologyMap }) {
               onHost={(host) => url.change({ host }, "replace")}
             />
           ))}
+        </div>
+      )}
+      {hosts.length > 0 && (
+        <div className={fits.panels}>
+          <Fits topology={map.topology} resource={resource} />
+          <Fragmentation topology={map.topology} resource={resource} at={map.at} />
         </div>
       )}
       {opened && <HostPanel key={opened.path.join("/")} domain={opened} onClose={() => url.change({ host: "" }, "replace")} />}

@@ -61,8 +61,8 @@ test("workloads with hidden queue and priority are other teams, in every colouri
 });
 
 test("a host that takes no pods says so where its free part would be", () => {
-  expect(resourceWords(HALF, GPU)).toBe("4 used, 0 by others, 4 free of 8");
-  expect(resourceWords(EMPTY, GPU)).toBe("0 used, 0 by others of 8; nothing free while it is cordoned");
+  expect(resourceWords(HALF, GPU)).toBe("4 of 8 in use, 4 free");
+  expect(resourceWords(EMPTY, GPU)).toBe("0 of 8 in use; nothing free while it is cordoned");
 });
 
 test("beyond the colours there are, the smallest groups share one", () => {

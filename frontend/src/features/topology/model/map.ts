@@ -85,6 +85,14 @@ export function healthOf({ ready, cordoned }: { ready: boolean; cordoned: boolea
   return cordoned ? "Cordoned" : "Ready";
 }
 
+/** How many hosts take no pods and why: "214 not ready, 62 cordoned"; empty where all do. */
+export function closedWords(hosts: TopologyDomain[]): string {
+  const states = hosts.map(({ host }) => host && healthOf(host));
+  const count = (state: keyof typeof HEALTH) => states.filter((found) => found === state).length;
+  const parts: [number, string][] = [[count("Not ready"), "not ready"], [count("Cordoned"), "cordoned"]];
+  return parts.filter(([number]) => number > 0).map(([number, words]) => `${number.toLocaleString("en")} ${words}`).join(", ");
+}
+
 function byName(left: string, right: string): number {
   return left.localeCompare(right, "en", { numeric: true });
 }
@@ -99,9 +107,9 @@ export function hostWorkloadWords({ pods, clusterQueue, priority }: HostWorkload
 export function resourceWords(domain: TopologyDomain, resource: string): string {
   const of = (amount: number | undefined) => formatAmount(resource, amount ?? 0, domain.allocatable[resource] ?? 0);
   const closed = domain.host && (domain.host.cordoned ? "cordoned" : domain.host.ready ? "" : "not ready");
-  const used = `${of(domain.used[resource])} used, ${of(domain.others[resource])} by others`;
-  const whole = of(domain.allocatable[resource]);
-  return closed ? `${used} of ${whole}; nothing free while it is ${closed}` : `${used}, ${of(domain.free[resource])} free of ${whole}`;
+  const others = domain.others[resource] ?? 0;
+  const used = `${of(domain.used[resource])} of ${of(domain.allocatable[resource])} in use${others > 0 ? `, ${of(others)} outside Headgate` : ""}`;
+  return closed ? `${used}; nothing free while it is ${closed}` : `${used}, ${of(domain.free[resource])} free`;
 }
 
 /** Whether colors are of workloads and so fill a host as far as it is used. */
