@@ -127,7 +127,7 @@ def test_victims_of_a_gang_save_a_checkpoint_before_they_stop(
     row = page.get_by_role("row").filter(has_text="lab/gang")
     expect(row).to_be_visible()
     (found,) = client.read("/v1/preemptions", {"workload": "lab/gang"})["items"]
-    screen.open(f"/preemptions/{found['id']}", "Preemption for lab/gang")
+    screen.open(f"/preemptions/{found['id']}", "lab/gang preempted")
     victims = page.get_by_role("region", name="Victims")
     for victim in VICTIMS:
         line = victims.get_by_role("row").filter(has_text=victim)
@@ -135,7 +135,7 @@ def test_victims_of_a_gang_save_a_checkpoint_before_they_stop(
         expect(line).to_contain_text("Checkpointing")
         expect(line).to_contain_text(f"by {HANDLER}")
     expect(victims).to_contain_text("checkpoint is saved")
-    admitted = page.get_by_text("Preemptor admitted after")
+    admitted = page.get_by_text("Admitted after")
     expect(admitted).to_be_visible(timeout=SECONDS * 1_000)
     expect(victims.get_by_text("Stopped", exact=True)).to_have_count(2)
     assert screen.violations() == []

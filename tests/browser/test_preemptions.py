@@ -114,7 +114,7 @@ def test_the_ledger_tells_each_of_its_rounds(screen: Screen) -> None:
 
 def test_a_round_is_followed_from_plan_to_start(screen: Screen, client: HeadgateClient) -> None:
     (found,) = client.read("/v1/preemptions", {"workload": "story/urgent"})["items"]
-    screen.open(f"/preemptions/{found['id']}", "Preemption for story/urgent")
+    screen.open(f"/preemptions/{found['id']}", "story/urgent preempted")
     expect(screen.page.get_by_text("Eviction requested", exact=True)).to_be_visible()
     expect(screen.page.get_by_role("group", name="Quota figures")).to_contain_text("mine")
     report(client, "second", "acknowledge", handler="ckpt")
@@ -124,7 +124,7 @@ def test_a_round_is_followed_from_plan_to_start(screen: Screen, client: Headgate
     assert screen.violations() == []
     report(client, "second", "stopped")
     expect(screen.page.get_by_text("Stopped", exact=True)).to_be_visible()
-    expect(screen.page.get_by_text("Preemptor admitted after")).to_be_visible()
+    expect(screen.page.get_by_text("Admitted after")).to_be_visible()
 
 
 def test_the_ledger_is_narrowed_in_the_address(screen: Screen) -> None:

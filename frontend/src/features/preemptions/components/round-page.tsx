@@ -16,14 +16,14 @@ import { ruleWords } from "@/lib/format/rules";
 import { formatDuration } from "@/lib/format/times";
 
 import { chainQuery, roundQuery } from "../api/preemptions";
-import { freedWords, isOpen, lostWords, outcomeWords, podsWords, releasedCount, stageWords } from "../model/rounds";
+import { freedWords, isOpen, lostWords, outcomeWords, podsWords, releasedCount, stageWords, titleOf } from "../model/rounds";
 import { StageBadge } from "./stage-badge";
 import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";
 
 const OVER: readonly string[] = ["Released", "Cancelled", "LeftLater"];
 
-const VICTIM_HEADS: readonly Head[] = ["Workload", { words: "Rule", spare: true }, { words: "Protected by", spare: true }, "Resources freed", { words: "Run time", figure: true, spare: true }, "Status"];
+const VICTIM_HEADS: readonly Head[] = ["Workload", { words: "Rule", spare: true }, { words: "Priority", figure: true, spare: true }, { words: "Run time", figure: true, spare: true }, "Resources freed", "Status"];
 
 const TONES: Record<string, Tone> = { Released: "good", Cancelled: "idle", LeftLater: "idle", Acknowledged: "move", Forced: "bad", Stalled: "hold" };
 
@@ -31,7 +31,7 @@ export function RoundPage({ id }: { id: string }) {
   const round = useQuery(roundQuery(id));
   return (
     <Page
-      title={round.data ? `Preemption for ${round.data.preemptor}` : "Preemption"}
+      title={round.data ? titleOf(round.data) : "Preemption"}
       over={
         <>
           <RouterLink to="/preemptions">Preemptions</RouterLink>
@@ -51,14 +51,6 @@ function Body({ round }: { round: Round }) {
   const later = round.victims.filter(({ stage }) => stage === "LeftLater").length;
   return (
     <>
-      <div className={styles.columns}>
-        <Decision round={round} />
-        <div className={styles.stack}>
-          <Figures round={round} />
-          <Protected round={round} />
-        </div>
-      </div>
-      <Chain round={round} />
       <Card title="Victims" aside={`${released} of ${round.victims.length} stopped${later > 0 ? `, ${later} after the preemption ended` : ""}`}>
         <PlainTable label="Evicted workloads" heads={VICTIM_HEADS}>
           {round.victims.map((victim) => (
@@ -66,6 +58,14 @@ function Body({ round }: { round: Round }) {
           ))}
         </PlainTable>
       </Card>
+      <div className={styles.columns}>
+        <div className={styles.stack}>
+          <Protected round={round} />
+          <Figures round={round} />
+        </div>
+        <Decision round={round} />
+      </div>
+      <Chain round={round} />
     </>
   );
 }
@@ -89,10 +89,6 @@ function Decision({ round }: { round: Round }) {
           <span title={`Event log up to #${round.basisPosition}`}>
             <Timestamp at={round.committedAt} />
           </span>
-        </dd>
-        <dt>Candidates</dt>
-        <dd>
-          {round.considered} {round.considered === 1 ? "candidate" : "candidates"}, {round.refused?.length ?? 0} protected
         </dd>
         <dt>Resources freed</dt>
         <dd>{freedWords(round.victims) || "nothing"}</dd>
@@ -157,9 +153,9 @@ function Chain({ round }: { round: Round }) {
 
 function Protected({ round }: { round: Round }) {
   return (
-    <Card title="Protected" aside="Considered but protected">
+    <Card title="Refused" aside={`${round.refused?.length ?? 0} of ${round.considered} candidates`}>
       {(round.refused ?? []).length === 0 ? (
-        <p className={styles.quiet}>No protected candidates</p>
+        <p className={styles.quiet}>No candidate was refused</p>
       ) : (
         <ul className={styles.refused}>
           {round.refused?.map(({ workload, rule }) => (
@@ -184,14 +180,14 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
         </div>
       </th>
       <td data-spare>{ruleWords(victim.reason)}</td>
-      <td className="number" data-spare>
+      <td data-figure data-spare>
         {victim.protection ?? victim.priority}
         {(victim.violates ?? []).length > 0 && <span className={styles.warning}> violates {victim.violates?.join(", ")}</span>}
       </td>
-      <td className="number">{freedWords([victim])}</td>
       <td data-figure data-spare>
         {formatDuration(victim.runningSeconds)}
       </td>
+      <td className="number">{freedWords([victim])}</td>
       <td>
         <Badge tone={TONES[victim.stage] ?? "wait"} icon={victim.stage === "Released" || victim.stage === "LeftLater" ? CircleCheck : victim.stage === "Cancelled" ? Undo2 : Hourglass}>
           {stageWords(victim)}

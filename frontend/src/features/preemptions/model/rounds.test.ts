@@ -54,11 +54,11 @@ test("a draining round says how many victims stopped", () => {
 
 test("a completed round says how long the preemptor waited", () => {
   const done = { ...ROUND, stage: "Completed", endedAt: "2026-05-04T12:01:30Z" };
-  expect(outcomeWords(done)).toBe("Preemptor admitted after 1 m 30 s");
+  expect(outcomeWords(done)).toBe("Admitted after 1 m 30 s");
 });
 
 test("what is freed is summed by flavor and resource, devices first", () => {
-  expect(freedWords(ROUND.victims)).toBe("8 GPU of a100, 4 CPU of a100");
+  expect(freedWords(ROUND.victims)).toBe("8 GPU, 4 CPU of a100");
 });
 
 test("lost work counts pieces times hours", () => {

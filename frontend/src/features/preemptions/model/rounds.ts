@@ -20,6 +20,13 @@ const STAGES: Record<string, string> = {
   LeftLater: "Stopped after the preemption ended",
 };
 
+/** What the round did, as a title: "lab/gang preempted 2 workloads of language". */
+export function titleOf({ preemptor, victims }: Round): string {
+  const queues = [...new Set(victims.map(({ clusterQueue }) => clusterQueue))];
+  const number = `${victims.length} ${victims.length === 1 ? "workload" : "workloads"}`;
+  return `${preemptor} preempted ${number}${queues.length === 1 ? ` of ${queues[0] ?? ""}` : ""}`;
+}
+
 /** The number of released victims. */
 export function releasedCount(round: Round): number {
   return round.victims.filter((victim) => victim.stage === "Released").length;
@@ -36,10 +43,13 @@ export function freedWords(victims: RoundVictim[]): string {
   for (const victim of victims) {
     for (const [key, amount] of Object.entries(victim.freed)) sums.set(key, (sums.get(key) ?? 0) + amount);
   }
-  return [...sums]
+  const flavors = [...new Set([...sums.keys()].map((key) => key.slice(0, Math.max(0, key.indexOf("/")))))];
+  // One flavor is named once.
+  const one = flavors.length === 1 ? (flavors[0] ?? "") : "";
+  const amounts = [...sums]
     .sort(([left], [right]) => byResource(resourceOf(left), resourceOf(right)))
-    .map(([key, amount]) => amountOfFlavor(key, amount))
-    .join(", ");
+    .map(([key, amount]) => (one === "" ? amountOfFlavor(key, amount) : formatAmountOf(resourceOf(key), amount)));
+  return amounts.join(", ") + (one === "" || amounts.length === 0 ? "" : ` of ${one}`);
 }
 
 /** `flavor/resource` with an amount: "4 GPU of a100". */
@@ -72,9 +82,9 @@ export function outcomeWords(round: Round): string {
     case "Invalidated":
       return `Placement lost (${lossWords(round.invalidatedBy ?? "")}); searching again`;
     case "Completed":
-      return `Preemptor admitted after ${took}`;
+      return `Admitted after ${took}`;
     case "Superseded":
-      return `Preemptor was placed elsewhere after ${took}`;
+      return `Placed elsewhere after ${took}`;
     case "Expired":
       return `Timed out after ${took}: victims didn't stop`;
     default:
