@@ -2,7 +2,6 @@
 import { CircleCheck, CircleDashed, CircleX } from "lucide-react";
 
 import { Badge } from "@/components/ui/badge";
-import { Card } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
 import { PlainTable } from "@/components/ui/plain-table";
 import type { Condition, WorkloadObject } from "@/lib/api/types";
@@ -13,13 +12,14 @@ export function Conditions({ workload }: { workload: WorkloadObject }) {
   const conditions = workload.status?.conditions ?? [];
   if (conditions.length === 0) return null;
   return (
-    <Card title="Conditions">
+    <details className={styles.folded}>
+      <summary>Conditions ({conditions.length})</summary>
       <PlainTable label="Conditions" heads={["Condition", "Reason", "Since"]}>
         {conditions.map((found) => (
           <ConditionRow key={found.type} found={found} />
         ))}
       </PlainTable>
-    </Card>
+    </details>
   );
 }
 

@@ -37,18 +37,18 @@ function VerdictBanner({ explanation, workload }: { explanation: Explanation; wo
           {words}
         </p>
       ))}
-      <p className={styles.detail} title={`As of event #${explanation.asOf.position}`}>
+      {explanation.verdict === "Waiting" && <p className={styles.detail} title={`As of event #${explanation.asOf.position}`}>
         {queuePosition(explanation)}
-        {explanation.verdict === "Waiting" && explanation.since && (
+        {explanation.since && (
           <>
             <span title={`Event #${explanation.since.position}`}>
               Reason recorded <Timestamp at={explanation.since.time} />, unchanged since.
             </span>{" "}
           </>
         )}
-        {explanation.verdict === "Waiting" && <LastAttempt explanation={explanation} />}
-        {explanation.verdict === "Waiting" && !explanation.evaluated && "Not evaluated in the last cycle (inputs unchanged). "}
-      </p>
+        <LastAttempt explanation={explanation} />
+        {!explanation.evaluated && "Not evaluated in the last cycle (inputs unchanged). "}
+      </p>}
       <Constraints explanation={explanation} />
     </div>
   );

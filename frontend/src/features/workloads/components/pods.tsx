@@ -148,7 +148,8 @@ function End({ pod }: { pod: Pod }) {
   const words = endWords(pod);
   return (
     <span className={pod.state === "Failed" ? styles.bad : undefined} title={words}>
-      {words || "—"}
+      {pod.node && <span className={styles.onPhone}>on {pod.node} </span>}
+      {words || <span className={styles.onWide}>—</span>}
     </span>
   );
 }

@@ -1,4 +1,4 @@
-// The actions that apply to one workload; the others stand in a menu with the reason why not.
+// The action that a workload's phase calls for, and its end; the others stand in a menu, with the reason why not where one does not apply.
 import { MoreHorizontal } from "lucide-react";
 import { useState } from "react";
 
@@ -11,7 +11,7 @@ import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
 import { act } from "../api/workloads";
-import { ACTION_WORDS, WORKLOAD_ACTIONS, type WorkloadAction, commandFor, hasEnded, stageOf, stageRefusal, verbOf } from "../model/actions";
+import { ACTION_WORDS, WORKLOAD_ACTIONS, type WorkloadAction, commandFor, hasEnded, mainAction, stageOf, stageRefusal, verbOf } from "../model/actions";
 import { keyOf } from "../model/list-anchor";
 import styles from "./workload-page.module.css";
 
@@ -21,8 +21,8 @@ export function WorkloadActions({ workload }: { workload: WorkloadObject }) {
   const key = keyOf(workload);
   const stage = stageOf(workload);
   const role = refusalFor(identity, { on: "workload", namespace: workload.metadata.namespace ?? "" });
-  const able = WORKLOAD_ACTIONS.filter((name) => stageRefusal(name, stage) === undefined);
-  const others = WORKLOAD_ACTIONS.filter((name) => !able.includes(name));
+  const main = mainAction(stage);
+  const others = WORKLOAD_ACTIONS.filter((name) => name !== main && name !== "cancel");
   return (
     <div className={styles.row} role="group" aria-label="Actions">
       {hasEnded(stage) && (
@@ -30,14 +30,14 @@ export function WorkloadActions({ workload }: { workload: WorkloadObject }) {
           Resubmit with changes
         </RouterLink>
       )}
-      {able.map((name) => (
-        <Button key={name} look={name === "cancel" ? "danger" : "plain"} refusal={role} onClick={() => setAction(name)}>
-          {verbOf(name, stage)}
+      {!hasEnded(stage) && (
+        <Button refusal={role} onClick={() => setAction(main)}>
+          {verbOf(main, stage)}
         </Button>
-      ))}
-      {others.length > 0 && !hasEnded(stage) && (
+      )}
+      {!hasEnded(stage) && (
         <Menu
-          heading="Not available now"
+          heading="Other actions"
           trigger={
             <Button look="quiet" shape="icon" aria-label="Other actions">
               <MoreHorizontal aria-hidden="true" />
@@ -45,11 +45,16 @@ export function WorkloadActions({ workload }: { workload: WorkloadObject }) {
           }
           items={others.map((name) => ({
             key: name,
-            words: `${ACTION_WORDS[name].verb}: ${stageRefusal(name, stage)?.toLowerCase() ?? ""}`,
-            disabled: true,
-            onSelect: () => undefined,
+            words: wordsOf(name, stageRefusal(name, stage) ?? role),
+            disabled: (stageRefusal(name, stage) ?? role) !== undefined,
+            onSelect: () => setAction(name),
           }))}
         />
+      )}
+      {!hasEnded(stage) && (
+        <Button look="danger" refusal={role} onClick={() => setAction("cancel")}>
+          {ACTION_WORDS.cancel.verb}
+        </Button>
       )}
       {action !== null && (
         <ActionDialog
@@ -67,4 +72,9 @@ export function WorkloadActions({ workload }: { workload: WorkloadObject }) {
       )}
     </div>
   );
+}
+
+function wordsOf(action: WorkloadAction, refusal: string | undefined): string {
+  const { verb } = ACTION_WORDS[action];
+  return refusal === undefined ? verb : `${verb}: ${refusal.charAt(0).toLowerCase()}${refusal.slice(1)}`;
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Phase, WorkloadObject } from "@/lib/api/types";
 
-import { commandFor, stageOf, stageRefusal, verbOf } from "./actions";
+import { commandFor, mainAction, stageOf, stageRefusal, verbOf } from "./actions";
 
 function inPhase(phase: Phase, active = true): WorkloadObject {
   return {
@@ -38,6 +38,11 @@ test("only what has a place gives it up", () => {
   expect(stageRefusal("requeue", stageOf(inPhase("Running")))).toBeUndefined();
   expect(stageRefusal("requeue", stageOf(inPhase("Pending")))).toBeDefined();
   expect(stageRefusal("activate", stageOf(inPhase("Inactive", false)))).toBeUndefined();
+});
+
+test("one action stands beside the menu, by phase", () => {
+  const main = (phase: Phase, active = true) => mainAction(stageOf(inPhase(phase, active)));
+  expect([main("Pending"), main("Running"), main("Retrying"), main("OnHold"), main("Inactive", false), main("Evicting")]).toEqual(["hold", "requeue", "requeue", "release", "activate", "hold"]);
 });
 
 test("the command says the same, one line per workload", () => {

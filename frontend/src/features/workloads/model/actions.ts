@@ -75,6 +75,12 @@ export function stageRefusal(action: WorkloadAction, { phase, held, active }: St
   }
 }
 
+/** The action that a phase calls for: what undoes a hold or an end first, a requeue of what has quota, else a hold. */
+export function mainAction(stage: Stage): WorkloadAction {
+  const first: WorkloadAction[] = ["release", "activate", "requeue"];
+  return first.find((name) => stageRefusal(name, stage) === undefined) ?? "hold";
+}
+
 /** Whether the workload has ended, so that it can only be submitted again. */
 export function hasEnded({ phase }: Stage): boolean {
   return ENDED.includes(phase);
