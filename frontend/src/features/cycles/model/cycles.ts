@@ -3,10 +3,10 @@ import type { Cycle, CycleSummary } from "@/lib/api/types";
 
 const SECONDS_PER_MINUTE = 60;
 
-/** Microseconds as a person reads them: "1.2 ms", "3.4 s". */
+/** Microseconds as a person reads them: "1.2 ms", "235 ms", "3.4 s". */
 export function durationWords(microseconds: number): string {
   if (microseconds < 1_000) return `${microseconds} µs`;
-  if (microseconds < 1_000_000) return `${(microseconds / 1_000).toFixed(1)} ms`;
+  if (microseconds < 1_000_000) return `${(microseconds / 1_000).toFixed(microseconds < 10_000 ? 1 : 0)} ms`;
   return `${(microseconds / 1_000_000).toFixed(1)} s`;
 }
 

@@ -52,7 +52,7 @@ function Alerts() {
     <div className={styles.view}>
       <View query={causes} rows={3}>
         {({ causes: found }) => (
-          <Card title="Alerts" aside={found.length > 0 ? `${found.length} ${found.length === 1 ? "cause" : "causes"}` : undefined}>
+          <Card>
             <CauseList causes={found} />
           </Card>
         )}

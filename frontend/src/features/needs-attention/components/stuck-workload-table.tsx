@@ -17,11 +17,11 @@ const COLUMNS: Column<StuckWorkload>[] = [
     narrow: "minmax(0, 1fr)",
     cell: (row) => <ObjectName name={row.workload} />,
   },
-  { id: "cause", header: "Cause", width: "minmax(0, 0.8fr)", spare: true, cell: (row) => causeWords(row.cause) },
+  { id: "cause", header: "Cause", width: "11rem", spare: true, cell: (row) => causeWords(row.cause) },
   {
     id: "why",
     header: "Reason",
-    width: "minmax(0, 3.6fr)",
+    width: "minmax(0, 3fr)",
     below: true,
     cell: (row) => (
       <span className={styles.soft} title={row.sentence}>

@@ -45,7 +45,7 @@ export function Figures({ capacity, rows, causes, resource }: FiguresProps) {
       <Figure title="Wait p95" to="/queues" value={rows && (p95 === null || p95 === undefined ? "—" : formatDuration(p95))}>
         {rows && (change === undefined ? `${starts} in 24 h` : `${starts}, ${change}`)}
       </Figure>
-      <Figure title="Unschedulable" to="/needs-attention" value={never && count(never.count, "workload")}>
+      <Figure title="Unschedulable" to="/workloads?filter=phase:Unschedulable" value={never && count(never.count, "workload")}>
         {never && gpuHours(never.gpuSeconds)}
       </Figure>
       <Figure title="Scheduling" to="/cycles" value={scheduling?.words}>

@@ -37,7 +37,7 @@ export function Forecast({ text, fields, broken, problem, query, isOld, never, c
         {broken === "" && problem && <ProblemWords problem={problem} />}
         {broken === "" && !problem && (
           <>
-            <p className={styles.title}>{told?.title ?? "No forecast yet"}</p>
+            <p className={styles.title}>{told?.title ?? (query.isFetching || isOld ? "Forecasting…" : "No forecast")}</p>
             {told?.details.map((words) => <p key={words}>{words}</p>)}
           </>
         )}
