@@ -53,5 +53,7 @@ def test_places_are_reported_in_queue_and_cohort(admin: Api, schedule: Callable[
     assert [
         (i["metadata"]["name"], i["positionInClusterQueue"], i["positionInCohort"]) for i in line
     ] == [("a", 0, 1), ("c", 1, 2)]
+    assert line[0]["reason"] == "2 CPU short in main"
+    assert (line[0]["owner"], line[0].get("gpus", 0)) == ("admin", 0)
     told = admin.get(f"{HERE}/workloads/c/explanation").json()["position"]
     assert told == {"clusterQueue": 2, "localQueue": 2, "cohort": 3, "of": 2}

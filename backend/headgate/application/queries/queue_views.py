@@ -181,7 +181,8 @@ class PendingListMeta(Whole, kw_only=True, frozen=True):
 class PendingWorkload(Schema, kw_only=True, frozen=True):
     """One workload in line, as Kueue's visibility API shows it, with why it waits.
 
-    Its position in the cohort is among all that wait in the tree its ClusterQueue is in.
+    Its position in the cohort is among all that wait in the tree its ClusterQueue is in. `reason`
+    is the `sentence` in at most 40 characters.
     """
 
     metadata: PendingMeta
@@ -191,7 +192,11 @@ class PendingWorkload(Schema, kw_only=True, frozen=True):
     position_in_local_queue: int
     position_in_cohort: int
     phase: Phase
+    owner: str = ""
+    gpus: int = 0
+    wait_seconds: int = 0
     dominant: str = ""
+    reason: str = ""
     sentence: str = ""
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices, whole_workloads
 from headgate.application.historical_ports import ResolvedPoint, point_at_instant
+from headgate.application.queries.capacity_history import log_since
 from headgate.application.queries.topology_map import (
     FragmentationHistory,
     FragmentationPoint,
@@ -120,6 +121,7 @@ async def fragmentation_of(
     return FragmentationHistory(
         position=services.reader.position,
         at=timestamp(services.clock.now()),
+        data_since=await log_since(services),
         topology=name,
         requests=dict(requests),
         complete=len(found) == len(moments),

@@ -110,11 +110,13 @@ class FragmentationPoint(Whole, kw_only=True, frozen=True):
 class FragmentationHistory(Whole, kw_only=True, frozen=True):
     """The largest gangs and the fragmentation at instants of equal distance, oldest first.
 
-    `complete` is false where there was no time to look at all of them: the latest are missing.
+    Before `dataSince` there was no log. `complete` is false where there was no time to look at all
+    of them: the latest are missing.
     """
 
     position: Position
     at: Timestamp
+    data_since: Timestamp | None
     topology: str
     requests: dict[str, int]
     complete: bool

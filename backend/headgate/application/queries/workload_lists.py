@@ -13,7 +13,7 @@ from itertools import islice
 import msgspec
 from msgspec.structs import replace
 
-from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
+from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.explanations import ExplanationSummary, explanation_of
@@ -56,6 +56,7 @@ from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
 from headgate.domain.workloads.specs import gpus_requested
 from headgate.domain.workloads.state import Workload, phase_of
+from headgate.messages.catalogue import summary_of
 
 TEXT_FIELDS = ("name", "namespace", "queue", "clusterQueue", "owner", "phase", "label")
 NUMBER_FIELDS = ("gpu", "pods", "priority")
@@ -340,8 +341,8 @@ def _item(
 ) -> PendingWorkload:
     workload = place.workload
     is_open = scope is None or workload.namespace in scope
-    cluster_state = services.reader.cluster_state
-    found = explanation_of(cluster_state, workload, services.clock.now(), shared)
+    cluster_state, now = services.reader.cluster_state, services.clock.now()
+    found = explanation_of(cluster_state, workload, now, shared)
     return PendingWorkload(
         metadata=PendingMeta(
             name=workload.name if is_open else FOREIGN_WORKLOAD,
@@ -355,7 +356,11 @@ def _item(
         position_in_local_queue=place.in_local_queue,
         position_in_cohort=place.in_cohort,
         phase=phase_of(workload),
+        owner=owner_of(workload) if is_open else "",
+        gpus=gpus_requested(workload.spec) if is_open else 0,
+        wait_seconds=wait_seconds(workload, now) if is_open else 0,
         dominant=found.dominant if is_open else "",
+        reason=summary_of(found.reason_message, visible_to(scope)) if is_open else "",
         sentence=sentence(found, scope) if is_open else "",
     )
 

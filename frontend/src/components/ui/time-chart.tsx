@@ -50,7 +50,7 @@ export function TimeChart(props: TimeChartProps) {
         <span id={id} className={styles.caption}>
           {label}
         </span>
-        {height === "tall" && beginsWithLog(range, dataSince) && <span className={styles.begins}>Log since {tableTime(dataSince ?? 0)}</span>}
+        {(height === "tall" || children !== undefined) && beginsWithLog(range, dataSince) && <span className={styles.begins}>Log since {tableTime(dataSince ?? 0)}</span>}
         {children}
         <Button look="quiet" aria-pressed={asTable} aria-label={`${label}: ${asTable ? "show chart" : "show table"}`} onClick={() => setAsTable(!asTable)}>
           {asTable ? <ChartArea aria-hidden="true" /> : <Table aria-hidden="true" />}

@@ -30,16 +30,16 @@ export function pendingQuery(name: string) {
   });
 }
 
-/** The workloads with quota in a ClusterQueue, page by page. */
+/** The workloads with quota in a ClusterQueue, most GPUs first, page by page. */
 export function admittedQuery(name: string) {
   return infiniteQueryOptions({
     queryKey: ["workloads", "admitted", name],
     queryFn: ({ pageParam, signal }) => {
-      const query = { clusterQueue: name, phase: WITH_QUOTA, limit: PAGE_SIZE, continue: pageParam || undefined };
-      return contentOf(api.GET("/v1/workloads", { params: { query }, signal }));
+      const query = { filter: `clusterQueue:=${name} phase:${WITH_QUOTA}`, orderBy: "-gpu", limit: PAGE_SIZE, continue: pageParam || undefined };
+      return contentOf(api.GET("/v1/workload-rows", { params: { query }, signal }));
     },
     initialPageParam: "",
-    getNextPageParam: (page) => page.metadata.continue,
+    getNextPageParam: (page) => page.continue,
   });
 }
 

@@ -4,34 +4,30 @@ import { useRouter } from "@tanstack/react-router";
 
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import { Card } from "@/components/ui/layout";
-import { Timestamp } from "@/components/ui/timestamp";
 import { ObjectName } from "@/components/ui/object-name";
 import { PhaseBadge, statusOf } from "@/components/ui/phase-badge";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
-import type { PendingWorkload, WorkloadObject } from "@/lib/api/types";
+import type { PendingWorkload, Status, WorkloadRow } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
+import { formatDuration } from "@/lib/format/times";
 
 import { admittedQuery, pendingQuery } from "../api/queues";
 import styles from "./queue-page.module.css";
 
-interface Named {
-  metadata: { namespace?: string | null; name: string };
+function keyOf({ metadata }: PendingWorkload): string {
+  return `${metadata.namespace}/${metadata.name}`;
 }
 
-function keyOf({ metadata }: Named): string {
-  return `${metadata.namespace ?? ""}/${metadata.name}`;
+function rowKey({ namespace, name }: WorkloadRow): string {
+  return `${namespace}/${name}`;
 }
 
-function nameColumn<Row extends Named>(): Column<Row> {
-  return {
-    id: "name",
-    header: "Workload",
-    width: "minmax(9rem, 1.8fr)",
-    narrow: "minmax(0, 1fr)",
-    cell: (row) => <ObjectName name={keyOf(row)} />,
-  };
-}
+const NAME = { id: "name", header: "Workload", width: "minmax(9rem, 1.8fr)", narrow: "minmax(0, 1fr)" } as const;
+const PHASE = { id: "phase", header: "Phase", width: "8.5rem", narrow: "7.5rem" } as const;
+const OWNER = { id: "owner", header: "Owner", width: "minmax(4rem, 0.6fr)", spare: true } as const;
+const GPU = { id: "gpu", header: "GPU", width: "3rem", narrow: "2.5rem", end: true } as const;
+const PRIORITY = { id: "priority", header: "Priority", width: "4rem", spare: true, end: true } as const;
 
 const PENDING: Column<PendingWorkload>[] = [
   {
@@ -42,16 +38,20 @@ const PENDING: Column<PendingWorkload>[] = [
     end: true,
     cell: (row) => <span className="number">{row.positionInClusterQueue + 1}</span>,
   },
-  { id: "phase", header: "Phase", width: "8.5rem", narrow: "7.5rem", cell: (row) => <PhaseBadge phase={statusOf(row.phase, row.dominant)} /> },
-  nameColumn(),
+  { ...PHASE, cell: (row) => <PhaseBadge phase={statusOf(row.phase, row.dominant)} /> },
+  { ...NAME, cell: (row) => <ObjectName name={keyOf(row)} /> },
+  { ...OWNER, cell: (row) => row.owner || "—" },
+  { ...GPU, cell: (row) => <span className="number">{row.gpus}</span> },
+  { ...PRIORITY, cell: (row) => <span className="number">{row.priority}</span> },
+  { id: "wait", header: "Wait", width: "5rem", end: true, cell: (row) => <span className="number">{formatDuration(row.waitSeconds ?? 0)}</span> },
   {
     id: "reason",
-    header: "Pending reason",
-    width: "minmax(0, 3.4fr)",
+    header: "Constraint",
+    width: "minmax(0, 2.4fr)",
     below: true,
     cell: (row) => (
       <span className={styles.reason} title={row.sentence}>
-        {row.sentence}
+        {row.reason}
       </span>
     ),
   },
@@ -78,51 +78,29 @@ const PENDING: Column<PendingWorkload>[] = [
       </span>
     ),
   },
-  { id: "priority", header: "Priority", width: "4.5rem", spare: true, end: true, cell: (row) => <span className="number">{row.priority}</span> },
-  {
-    id: "age",
-    header: "Submitted",
-    width: "6.5rem",
-    end: true,
-    cell: (row) => <Timestamp at={row.metadata.creationTimestamp} />,
-  },
 ];
 
-const ADMITTED: Column<WorkloadObject>[] = [
-  {
-    id: "phase",
-    header: "Phase",
-    width: "8.5rem",
-    narrow: "7.5rem",
-    cell: (row) => <PhaseBadge phase={row.status?.phase ?? "Running"} />,
-  },
-  nameColumn(),
-  { id: "queue", header: "LocalQueue", width: "minmax(0, 1fr)", cell: (row) => row.spec.queueName ?? "—" },
-  {
-    id: "priority",
-    header: "Priority",
-    width: "4.5rem",
-    end: true,
-    cell: (row) => <span className="number">{row.status?.priority ?? 0}</span>,
-  },
-  {
-    id: "age",
-    header: "Submitted",
-    width: "6.5rem",
-    end: true,
-    cell: (row) => <Timestamp at={row.metadata.creationTimestamp} />,
-  },
+const ADMITTED: Column<WorkloadRow>[] = [
+  { ...PHASE, cell: (row) => <PhaseBadge phase={row.status as Status} /> },
+  { ...NAME, cell: (row) => <ObjectName name={rowKey(row)} /> },
+  { ...OWNER, cell: (row) => row.owner || "—" },
+  { id: "queue", header: "LocalQueue", width: "minmax(0, 1fr)", spare: true, cell: (row) => row.localQueue || "—" },
+  { ...GPU, cell: (row) => <span className="number">{row.gpus}</span> },
+  { id: "pods", header: "Pods", width: "3rem", end: true, cell: (row) => <span className="number">{row.pods}</span> },
+  { ...PRIORITY, cell: (row) => <span className="number">{row.priority}</span> },
+  { id: "wait", header: "Wait", width: "5rem", end: true, cell: (row) => <span className="number">{formatDuration(row.waitSeconds)}</span> },
+  { id: "run", header: "Run time", width: "5.5rem", narrow: "5rem", end: true, cell: (row) => <span className="number">{formatDuration(row.runSeconds)}</span> },
 ];
 
 export function PendingTable({ name, strategy }: { name: string; strategy: string }) {
   const pending = useInfiniteQuery(pendingQuery(name));
   const { history } = useRouter();
   return (
-    <Card title="Pending" aside={strategy}>
+    <Card>
       <View query={pending} empty={({ pages }) => (pages[0]?.items.length === 0 ? <Empty title="No pending workloads" /> : undefined)}>
         {({ pages }) => (
           <VirtualTable
-            label={`Pending in ${name}`}
+            label={`Pending in ${name}, ${strategy}`}
             columns={PENDING}
             rows={pages.flatMap(({ items }) => items)}
             rowKey={keyOf}
@@ -139,15 +117,15 @@ export function AdmittedTable({ name }: { name: string }) {
   const admitted = useInfiniteQuery(admittedQuery(name));
   const { history } = useRouter();
   return (
-    <Card title="Admitted">
+    <Card>
       <View query={admitted} empty={({ pages }) => (pages[0]?.items.length === 0 ? <Empty title="No admitted workloads" /> : undefined)}>
         {({ pages }) => (
           <VirtualTable
             label={`Admitted to ${name}`}
             columns={ADMITTED}
             rows={pages.flatMap(({ items }) => items)}
-            rowKey={keyOf}
-            onOpen={(row) => history.push(workloadAddress(keyOf(row)))}
+            rowKey={rowKey}
+            onOpen={(row) => history.push(workloadAddress(rowKey(row)))}
             onEnd={() => admitted.hasNextPage && !admitted.isFetching && void admitted.fetchNextPage()}
           />
         )}

@@ -10,6 +10,7 @@ import { Card, Page } from "@/components/ui/layout";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { QueueNode } from "@/lib/api/types";
+import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { definitionQuery, queueTreeQuery } from "../api/queues";
@@ -23,7 +24,7 @@ import { QueueFigures } from "./queue-figures";
 import { QueueMenu } from "./queue-menu";
 import { QuotaLegend, QuotaLines } from "./quota-lines";
 import { StopBadge, isStopped, stopWords } from "./stop-badge";
-import { UsageOverTime } from "./usage-over-time";
+import { OutcomesOverTime, UseOverTime } from "./usage-over-time";
 import { WaitTimes } from "./wait-times";
 import styles from "./queue-page.module.css";
 
@@ -73,8 +74,12 @@ function NoQueue({ name }: { name: string }) {
   );
 }
 
+const SECTIONS = ["pending", "admitted", "doors", "usage", "waits", "definition"] as const;
+
 function Body({ node }: { node: QueueNode }) {
   const url = useUrl();
+  const show = (view: string) => url.change({ view: view === "pending" ? "" : view }, "replace");
+  useHotkeys(Object.fromEntries(SECTIONS.map((section, index) => [`${index + 1}`, () => show(section)])));
   return (
     <>
       {isStopped(node) && (
@@ -84,23 +89,33 @@ function Body({ node }: { node: QueueNode }) {
         </div>
       )}
       <QueueFigures name={node.name} />
-      <Card title="Quota" aside={<QuotaLegend />} padded>
-        <QuotaLines lines={node.lines} />
-      </Card>
+      <UseOverTime name={node.name} />
       <Choices
         label="Queue sections"
         value={url.get("view") || "pending"}
-        onChange={(view) => url.change({ view: view === "pending" ? "" : view }, "replace")}
+        onChange={show}
         choices={[
           { key: "pending", label: "Pending", content: <PendingTable name={node.name} strategy={node.strategy ?? ""} /> },
           { key: "admitted", label: "Admitted", content: <AdmittedTable name={node.name} /> },
           { key: "doors", label: "LocalQueues", content: <LocalQueues node={node} /> },
-          { key: "usage", label: "Usage", content: <UsageOverTime name={node.name} /> },
+          { key: "usage", label: "Quota", content: <Quota node={node} /> },
           { key: "waits", label: "Wait times", content: <WaitTimes name={node.name} /> },
           { key: "definition", label: "YAML", content: <Definition name={node.name} /> },
         ]}
       />
     </>
+  );
+}
+
+/** The quota of each resource and flavor, and what became of workloads. */
+function Quota({ node }: { node: QueueNode }) {
+  return (
+    <div className={styles.overTime}>
+      <Card title="Quota" aside={<QuotaLegend />} padded>
+        <QuotaLines lines={node.lines} />
+      </Card>
+      <OutcomesOverTime name={node.name} />
+    </div>
   );
 }
 

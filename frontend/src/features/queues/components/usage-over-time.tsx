@@ -19,22 +19,49 @@ import { usageQuery } from "../api/queues";
 import { courseOf, happenedOverTime, resourcesIn } from "../model/usage";
 import styles from "./queue-page.module.css";
 
-export function UsageOverTime({ name }: { name: string }) {
+function useUsage(name: string) {
   const [range, choose] = useTimeRange();
   const [since, tellOfLog] = useLogBeginning(range);
   const usage = useQuery(usageQuery(name, range, since));
   tellOfLog(usage.data);
   // The points of the whole range are too far apart for the shorter axis.
-  if (since !== undefined && usage.isPlaceholderData) return <Skeleton rows={8} />;
+  const isThin = since !== undefined && usage.isPlaceholderData;
+  return { range, choose, since, usage, isThin };
+}
+
+/** Use below the quota, and what was pending. */
+export function UseOverTime({ name }: { name: string }) {
+  const { range, choose, since, usage, isThin } = useUsage(name);
+  return (
+    <section className={styles.use} aria-label="Use over time">
+      {isThin ? (
+        <Skeleton rows={6} />
+      ) : (
+        <View query={usage} rows={6}>
+          {({ points, complete, dataSince }) => (
+            <>
+              {!complete && <PartialNote>The most recent data points are not loaded yet.</PartialNote>}
+              <Use points={points} range={range} since={since} dataSince={dataSince ?? undefined} onBrush={choose} />
+            </>
+          )}
+        </View>
+      )}
+    </section>
+  );
+}
+
+/** How many workloads were submitted, admitted, evicted and finished. */
+export function OutcomesOverTime({ name }: { name: string }) {
+  const { range, since, usage, isThin } = useUsage(name);
+  if (isThin) return <Skeleton rows={8} />;
+  const span = since === undefined ? rangeWords(range) : `since ${formatShortTime(since)}`;
   return (
     <View query={usage} rows={8}>
-      {({ points, complete, dataSince }) => (
-        <div className={styles.overTime}>
-          {!complete && <PartialNote>The most recent data points are not loaded yet.</PartialNote>}
-          <Use points={points} range={range} since={since} dataSince={dataSince ?? undefined} onBrush={choose} />
+      {({ points }) => (
+        <div className={styles.outcomes}>
           {happenedOverTime(points).map(({ key, label, unit, bars }) => (
-            <Card key={key} title={label} aside={<span className="number">{since === undefined ? rangeWords(range) : `Since ${formatShortTime(since)}`}, by bar</span>} padded>
-              <Bars label={`${label}, ${since === undefined ? rangeWords(range) : `since ${formatShortTime(since)}`}`} unit={unit} bars={bars} />
+            <Card key={key} title={label} aside={<span className="number">{span}</span>} padded>
+              <Bars label={`${label}, ${span}`} unit={unit} bars={bars} />
             </Card>
           ))}
         </div>
@@ -67,24 +94,22 @@ function Use({ points, range, since, dataSince, onBrush }: UseProps) {
     onBrush: (one: number, other: number) => onBrush(rangeBetween(one * 1000, other * 1000)),
   };
   return (
-    <Card title="Use and quota" padded>
-      <div className={styles.charts}>
-        <div className={styles.resource}>
-          <SelectField label="Resource" value={resource} options={resources.map((value) => ({ value, words: shortResource(value) }))} onChange={(event) => choose(event.target.value)} />
-        </div>
-        <TimeChart
-          {...shared}
-          label={`In use, ${shortResource(resource)}`}
-          stacked
-          series={[
-            { name: "own quota", values: course.own, color: "--quota-used" },
-            { name: "borrowed", values: course.borrowed, color: "--quota-borrowed", hatched: true },
-          ]}
-          limits={[{ name: "nominal quota", values: course.nominal }]}
-          format={(value) => formatAmount(resource, value)}
-        />
-        <TimeChart {...shared} label="Pending workloads" height="short" stacked series={[{ name: "pending", values: course.pending, color: "--wait-solid" }]} format={(count) => count.toLocaleString("en")} />
-      </div>
-    </Card>
+    <div className={styles.charts}>
+      <TimeChart
+        {...shared}
+        label={`In use, ${shortResource(resource)}`}
+        stacked
+        height="short"
+        series={[
+          { name: "own quota", values: course.own, color: "--quota-used" },
+          { name: "borrowed", values: course.borrowed, color: "--quota-borrowed", hatched: true },
+        ]}
+        limits={[{ name: "nominal quota", values: course.nominal }]}
+        format={(value) => formatAmount(resource, value)}
+      >
+        <SelectField label="Resource" value={resource} options={resources.map((value) => ({ value, words: shortResource(value) }))} onChange={(event) => choose(event.target.value)} />
+      </TimeChart>
+      <TimeChart {...shared} label="Pending workloads" height="short" stacked series={[{ name: "pending", values: course.pending, color: "--wait-solid" }]} format={(count) => count.toLocaleString("en")} />
+    </div>
   );
 }

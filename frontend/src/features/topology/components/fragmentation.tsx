@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { PartialNote } from "@/components/ui/states";
 import { TimeChart } from "@/components/ui/time-chart";
 import { View } from "@/components/ui/view";
+import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
 import { apiBounds, boundsOf, rangeBetween } from "@/lib/time-range";
@@ -17,8 +18,10 @@ import styles from "./fragmentation.module.css";
 export function Fragmentation({ topology, resource, at }: { topology: string; resource: string; at: string }) {
   const url = useUrl();
   const [range] = useTimeRange();
+  const [since, tellOfLog] = useLogBeginning(range);
   const pod = podOf(resource, sizeOf(url.get("size") || "1"));
-  const history = useQuery(fragmentationQuery(topology, pod, apiBounds(range, Date.parse(at))));
+  const history = useQuery(fragmentationQuery(topology, pod, { ...apiBounds(range, Date.parse(at)), ...(since && { since }) }));
+  tellOfLog(history.data);
   return (
     <section className={panel.panel} aria-labelledby="fragmentation">
       <header className={panel.head}>
@@ -28,7 +31,7 @@ export function Fragmentation({ topology, resource, at }: { topology: string; re
         {(found) => (
           <>
             {!found.complete && <PartialNote>Too much data for this range. Choose a shorter range.</PartialNote>}
-            <Lines lines={linesOf(found.points)} at={at} />
+            <Lines lines={linesOf(found.points)} at={at} since={since} />
           </>
         )}
       </View>
@@ -36,21 +39,29 @@ export function Fragmentation({ topology, resource, at }: { topology: string; re
   );
 }
 
-function Lines({ lines, at }: { lines: LevelLine[]; at: string }) {
+interface LinesProps {
+  lines: LevelLine[];
+  at: string;
+  /** Where the axis begins instead of with the range. */
+  since: string | undefined;
+}
+
+function Lines({ lines, at, since }: LinesProps) {
   if (lines.length === 0) return <p className={panel.soft}>No hosts in this time range.</p>;
   const flavors = new Set(lines.map((line) => line.flavor)).size;
   return (
     <div className={styles.lines}>
       {lines.map((line) => (
-        <Line key={`${line.flavor} ${line.level}`} line={line} at={at} named={flavors > 1} />
+        <Line key={`${line.flavor} ${line.level}`} line={line} at={at} since={since} named={flavors > 1} />
       ))}
     </div>
   );
 }
 
-function Line({ line, at, named }: { line: LevelLine; at: string; named: boolean }) {
+function Line({ line, at, since, named }: Omit<LinesProps, "lines"> & { line: LevelLine; named: boolean }) {
   const [range, choose] = useTimeRange();
-  const [from, to] = boundsOf(range, Date.parse(at));
+  const [whole, to] = boundsOf(range, Date.parse(at));
+  const from = since === undefined ? whole : Date.parse(since);
   const level = line.level.split("/").at(-1) ?? line.level;
   const last = line.measurements.at(-1);
   return (

@@ -5254,6 +5254,11 @@ export interface components {
              * @example 2026-09-24T12:03:11Z
              */
             at: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            dataSince: string | null;
             topology: string;
             requests: {
                 [key: string]: number;
@@ -6058,7 +6063,15 @@ export interface components {
             /** @enum {string} */
             phase: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             /** @default  */
+            owner?: string;
+            /** @default 0 */
+            gpus?: number;
+            /** @default 0 */
+            waitSeconds?: number;
+            /** @default  */
             dominant?: string;
+            /** @default  */
+            reason?: string;
             /** @default  */
             sentence?: string;
         };
