@@ -128,6 +128,11 @@ def test_configuration_by_form_with_diff_and_affected_workloads(
 
 def test_likely_mistakes_are_reported_at_their_line(screen: Screen) -> None:
     screen.open("/configuration", "Configuration")
+    health = screen.page.get_by_role("group", name="Health of every ClusterQueue")
+    row = health.get_by_role("row").filter(has_text=QUEUE)
+    expect(row.get_by_text(re.compile(r"^(OK|\d+ (note|warning)s?)$"))).to_be_visible()
+    expect(row).to_contain_text("admin")
+    screen.page.get_by_role("button", name="Paste YAML").click()
     manifest = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata:\n  name: lone\n"
     screen.page.get_by_role("textbox", name="Manifests").fill(
         f"{manifest}spec:\n  namespaceSelector: {{}}\n"

@@ -67,6 +67,7 @@ export type CycleDetail = Schemas["CycleDetail"];
 export type CycleRerun = Schemas["CycleRerun"];
 
 export type References = Schemas["References"];
+export type Advice = Schemas["AdviceView"];
 export type Revision = Schemas["Revision"];
 export type Simulation = Schemas["SimulationView"];
 export type Foreseen = Schemas["ForeseenView"];

@@ -30,6 +30,7 @@ export const KINDS = {
 export type Kind = keyof typeof KINDS;
 
 const MAX_ITEMS = 1000;
+const MAX_CHANGES = 200;
 const asText = { headers: { "Content-Type": "application/yaml" }, bodySerializer: (body: unknown) => body as string };
 
 /** The objects of one kind, by name. */
@@ -42,6 +43,20 @@ export function objectsQuery(kind: Kind) {
       const found = await contentOf(api.GET(address, { params: { query: { limit: MAX_ITEMS } }, signal }));
       return (found.items as unknown as Manifest[]).map((item) => ({ ...item, kind }));
     },
+  });
+}
+
+/** What lint says about all that is configured. */
+export const adviceQuery = queryOptions({
+  queryKey: ["objects", "advice"],
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/lint", { signal })),
+});
+
+/** The last changes of objects of one kind, newest first. */
+export function lastChangesQuery(kind: Kind) {
+  return queryOptions({
+    queryKey: ["history", "last", kind],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/history", { params: { query: { kind, limit: MAX_CHANGES } }, signal })),
   });
 }
 

@@ -15,8 +15,12 @@ import { documentOf, keyOf, type Manifest, streamOf } from "../model/documents";
 import { beginningOf } from "../model/forms";
 import styles from "./configuration.module.css";
 import { Editor } from "./editor";
+import { ObjectHealth } from "./object-health";
 
 const OPTIONS = Object.keys(KINDS).map((kind) => ({ value: kind, words: kind }));
+
+/** In the address: manifests that are pasted, of any kind. */
+const PASTE = "yaml";
 
 export function ConfigurationPage() {
   const url = useUrl();
@@ -44,17 +48,19 @@ export function ConfigurationPage() {
                   New {kind}
                 </Button>
               )}
-              <Button onClick={() => url.change({ name: "", new: "", tab: "" })}>
+              <Button onClick={() => url.change({ name: "", new: PASTE, tab: "" })}>
                 <ClipboardPaste aria-hidden="true" />
                 Paste YAML
               </Button>
             </div>
           </div>
         </Card>
-        {key === "" && url.get("new") !== "" && beginning !== "" ? (
+        {key === "" && url.get("new") === PASTE ? (
+          <Editor key="paste" title="YAML editor" begin="" />
+        ) : key === "" && url.get("new") !== "" && beginning !== "" ? (
           <Editor key={`new/${kind}`} title={`New ${kind}`} begin={beginning} isNew />
         ) : key === "" ? (
-          <Editor key="paste" title="YAML editor" begin="" />
+          <ObjectHealth kind={kind} items={list.data ?? []} />
         ) : list.data === undefined ? (
           <Skeleton rows={8} />
         ) : (
