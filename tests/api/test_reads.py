@@ -60,10 +60,10 @@ def test_the_histogram_counts_every_event_once(admin: Api) -> None:
     assert all(b["count"] == sum(b["types"].values()) for b in found["buckets"])
     before = found["buckets"][-2]["at"]
     earlier = admin.get(f"/v1/events/histogram?minutes=60&buckets=30&until={before}").json()
-    counted = {bucket["at"]: bucket["count"] for bucket in found["buckets"]}
-    assert {b["at"]: b["count"] for b in earlier["buckets"][2:]} == {
-        at: 0 if at == before else count for at, count in counted.items() if at <= before
-    }
+    assert earlier["buckets"][-1]["at"] <= before
+    assert sum(bucket["count"] for bucket in earlier["buckets"]) == sum(
+        bucket["count"] for bucket in found["buckets"] if bucket["at"] < before
+    )
 
 
 def test_the_system_tells_its_partitions(admin: Api, schedule: Callable[[], int]) -> None:

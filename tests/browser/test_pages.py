@@ -167,6 +167,12 @@ def test_a_page_that_does_not_exist_leads_back(screen: Screen) -> None:
     expect(screen.page.get_by_role("heading", name="Page not found")).to_be_visible()
 
 
+def test_kept_links_lead_to_what_needs_attention(screen: Screen) -> None:
+    screen.go("/inbox?state=Snoozed")
+    expect(screen.page.get_by_role("heading", level=1, name="Needs attention")).to_be_visible()
+    expect(screen.page).to_have_url(f"{screen.url}/needs-attention?state=Snoozed")
+
+
 def test_a_workload_that_does_not_exist_says_so(screen: Screen) -> None:
     screen.go("/workloads/team-a/nobody")
     expect(screen.page.get_by_role("alert").first).to_contain_text("nobody")

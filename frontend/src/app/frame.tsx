@@ -33,7 +33,7 @@ export function Frame() {
   useKeptRange();
   useStartPage();
   const pages: Hotkeys = Object.fromEntries(DESTINATIONS.map(({ key, path }) => [`g ${key}`, () => history.push(path)]));
-  useHotkeys({ ...pages, "?": () => setHelp(true), "Ctrl+k": () => setPalette((open) => !open) });
+  useHotkeys({ ...pages, "?": () => setHelp(true), "[": () => setPast(true), "Ctrl+k": () => setPalette((open) => !open) });
   return (
     <div className={styles.frame}>
       <a className={styles.skip} href="#content">

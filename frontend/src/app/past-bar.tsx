@@ -7,6 +7,7 @@ import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
 import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
+import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useFreshness } from "@/lib/hooks/use-live";
 import { useMoment } from "@/lib/hooks/use-moment";
 import { positionOf, showMoment } from "@/lib/past";
@@ -28,6 +29,8 @@ export function PastBar({ onClose }: { onClose: () => void }) {
     showMoment("");
     onClose();
   };
+  const step = (mark: Mark | undefined) => mark && showMoment(String(mark.position));
+  useHotkeys({ "[": () => step(markBefore(known, position)), "]": () => step(markAfter(known, position)) });
   return (
     <section className={styles.bar} aria-label="Time travel" data-past={moment !== "" || undefined}>
       <div className={styles.words}>

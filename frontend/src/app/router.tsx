@@ -1,5 +1,5 @@
 // Every page and its address; the code of a page comes with its address.
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 
 import { Failed, Skeleton } from "@/components/ui/states";
 import { Page } from "@/components/ui/layout";
@@ -67,6 +67,16 @@ const workload = createRoute({
 });
 const submit = createRoute({ getParentRoute: () => root, path: "/submit", component: SubmitPage });
 const needsAttention = createRoute({ getParentRoute: () => root, path: "/needs-attention", component: NeedsAttentionPage });
+/** Other addresses of the page, of links that were kept. */
+const attentionLinks = ["/attention", "/inbox"].map((path) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    beforeLoad: ({ search }) => {
+      redirect({ to: "/needs-attention", search, replace: true, throw: true });
+    },
+  }),
+);
 const topology = createRoute({ getParentRoute: () => root, path: "/topology", component: TopologyPage });
 const preemptions = createRoute({ getParentRoute: () => root, path: "/preemptions", component: PreemptionsPage });
 const round = createRoute({
@@ -135,7 +145,7 @@ const node = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, topology, preemptions, round, events, whatIf, simulations, simulation, lab, backtests, backtest, configuration, history, cycles, cycle, executors, executor, node]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, ...attentionLinks, topology, preemptions, round, events, whatIf, simulations, simulation, lab, backtests, backtest, configuration, history, cycles, cycle, executors, executor, node]),
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,

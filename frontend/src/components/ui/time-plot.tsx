@@ -38,7 +38,8 @@ export interface TimePlotProps {
 }
 
 const AXIS_PIXELS = 60;
-const RIGHT_PIXELS = 12;
+/** Half a label of the time axis. */
+const RIGHT_PIXELS = 28;
 const TICKS_PIXELS = 24;
 /** The least distance of two labels of the time axis: a time of day to the second, and a gap. */
 const TIME_PIXELS = 72;

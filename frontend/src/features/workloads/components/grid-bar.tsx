@@ -67,7 +67,7 @@ export function GridBar({ grid }: { grid: Grid }) {
           onSelect: () => url.change({ columns: toggledColumn(grid.columns, name) }, "replace"),
         }))}
       />
-      <Button look="quiet" hint="Export these rows as CSV" aria-label="Export as CSV" onClick={save}>
+      <Button look="quiet" className={styles.wide} hint="Export these rows as CSV" aria-label="Export as CSV" onClick={save}>
         <Download aria-hidden="true" />
         CSV
       </Button>
