@@ -1,4 +1,4 @@
-// The objects of a kind before one is chosen: which have warnings, and who changed each last.
+// The objects of a kind before one is chosen, each with its warnings and its last change.
 import { useQuery } from "@tanstack/react-query";
 import { CircleAlert, CircleCheck, Info } from "lucide-react";
 

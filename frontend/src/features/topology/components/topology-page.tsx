@@ -134,6 +134,15 @@ function Map({ map }: { map: TopologyMap }) {
   const isLarge = hostsOf(zoomed ? [zoomed] : map.domains).length > MANY_HOSTS;
   const asCells = isLarge || url.get("map") === "cells";
   const opened = hosts.find((domain) => domain.host?.name === url.get("host"));
+  const shared = {
+    resource,
+    colouring,
+    legend,
+    near,
+    opened: url.get("host"),
+    onZoom: (path: string[]) => url.change({ zoom: path.join("/") }),
+    onHost: (host: string) => url.change({ host }, "replace"),
+  };
   return (
     <>
       <Notes map={map} unready={unready} />
@@ -149,30 +158,11 @@ function Map({ map }: { map: TopologyMap }) {
       {hosts.length === 0 ? (
         <Empty title="No hosts in this topology">Nodes belong to a topology by the labels of its levels.</Empty>
       ) : asCells ? (
-        <HeatMapView
-          domains={zoomed ? zoomed.children : map.domains}
-          resource={resource}
-          colouring={colouring}
-          legend={legend}
-          opened={url.get("host")}
-          near={near}
-          onZoom={(path) => url.change({ zoom: path.join("/") })}
-          onHost={(host) => url.change({ host }, "replace")}
-        />
+        <HeatMapView domains={zoomed ? zoomed.children : map.domains} {...shared} />
       ) : (
         <div className={styles.map}>
           {(zoomed ? [zoomed] : map.domains).map((domain) => (
-            <DomainBox
-              key={domain.path.join("/")}
-              domain={domain}
-              resource={resource}
-              colouring={colouring}
-              legend={legend}
-              opened={url.get("host")}
-              near={near}
-              onZoom={(path) => url.change({ zoom: path.join("/") })}
-              onHost={(host) => url.change({ host }, "replace")}
-            />
+            <DomainBox key={domain.path.join("/")} domain={domain} {...shared} />
           ))}
         </div>
       )}
