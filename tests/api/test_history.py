@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from headgate.adapters.postgres.event_log import PostgresEventLog
+from headgate.domain.recorded_event import RecordedEvent
 from tests.api.callers import KUEUE, Api, cluster_queue, flavor, local_queue, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
@@ -34,6 +36,27 @@ def test_changes_are_listed_with_actor_and_difference(admin: Api, made: int) -> 
     assert (difference["before"], difference["after"]) == ("4", "1")
     assert created["differences"][0]["path"] == "/"
     assert "before" not in created["differences"][0]
+
+
+def test_a_page_reads_only_streams_that_began_before_it(
+    admin: Api, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert made
+    read: list[str] = []
+    read_stream = PostgresEventLog.read_stream
+
+    def counted(log: PostgresEventLog, stream: str, after_version: int = 0) -> list[RecordedEvent]:
+        read.append(stream)
+        return read_stream(log, stream, after_version)
+
+    monkeypatch.setattr(PostgresEventLog, "read_stream", counted)
+    path = "/v1/history?stream=clusterqueue/gpu"
+    whole = admin.get(path).json()["items"]
+    assert len(whole) > 1
+    assert read == [], "the page has the first event of the stream"
+    newest = admin.get(f"{path}&limit=1").json()
+    paged = newest["items"] + admin.get(f"{path}&before={newest['next']}").json()["items"]
+    assert paged == whole
 
 
 def test_every_write_may_say_why(admin: Api, made: int) -> None:

@@ -4,7 +4,7 @@ Erased are pod templates, and objects as written, by object or by digest.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -224,15 +224,18 @@ def _revisions(
     services: ApplicationServices, question: RevisionQuery, scope: NamespaceScope
 ) -> list[Revision]:
     found: list[RecordedEvent] = []
+    seen: dict[str, list[RecordedEvent]] = {}
     before = question.before
     where = EventFilter(streams=_streams(question))
     while len(found) < question.limit:
         page = services.log.page(where, before=before, limit=question.limit * 4)
+        for recorded in page:
+            seen.setdefault(recorded.stream, []).append(recorded)
         found += [one for one in page if _counts(one) and allows(scope, one.stream)]
         if len(page) < question.limit * 4:
             break
         before = page[-1].position
-    return _with_states(services, found[: question.limit])
+    return _with_states(services, found[: question.limit], seen)
 
 
 def _streams(question: RevisionQuery) -> tuple[str, ...]:
@@ -249,12 +252,20 @@ def _counts(recorded: RecordedEvent) -> bool:
     return is_wanted or isinstance(event, SWITCH_EVENTS)
 
 
-def _with_states(services: ApplicationServices, found: Sequence[RecordedEvent]) -> list[Revision]:
+def _with_states(
+    services: ApplicationServices,
+    found: Sequence[RecordedEvent],
+    seen: Mapping[str, Sequence[RecordedEvent]],
+) -> list[Revision]:
+    """The states before and after; a stream of which the first event was seen is not read again."""
     wanted = {recorded.position for recorded in found}
     revisions_: dict[int, Revision] = {}
     for stream in dict.fromkeys(recorded.stream for recorded in found):
         state: Absent | Configured[Any] = Absent()
-        for recorded in services.log.read_stream(stream):
+        events = seen[stream][::-1]
+        if events[0].version > 1:
+            events = services.log.read_stream(stream)
+        for recorded in events:
             after = _evolved(state, recorded)
             if recorded.position in wanted:
                 revisions_[recorded.position] = Revision(recorded, state, after)
