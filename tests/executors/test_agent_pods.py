@@ -14,6 +14,7 @@ import pytest
 
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.executor.reconcile import report_of
 from headgate.executor.substrate import CannotStart, ObservedRun, RunEnd, StopOrder
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.host import AgentHost
@@ -172,6 +173,24 @@ def test_progress_is_a_line_and_a_pipe_in_its_place_holds_up_nothing(
     told.unlink()
     os.mkfifo(told)
     assert running(host).state == "Running"
+
+
+def result_of(host: AgentHost, index: int, script: str) -> str:
+    key = key_of(index)
+    host.start(plan_of(key, shell(script)))
+    return report_of(key, "finished", end=end_of(ended(host, key))).result
+
+
+def test_a_pod_tells_its_result_by_a_file(host: AgentHost) -> None:
+    """As much as the server takes, as text; what is no file tells nothing and holds up nothing."""
+    assert result_of(host, 0, 'echo "loss=0.1" > "$HEADGATE_RESULT_FILE"; exit 3') == "loss=0.1"
+    long = r"i=0; while [ $i -lt 3000 ]; do printf '\303\244'; i=$((i+1)); done"
+    assert result_of(host, 1, f'({long}) > "$HEADGATE_RESULT_FILE"') == "\u00e4" * 2048
+    no_text = r"printf 'a\000\033[1mb\377\nc\n'"
+    assert result_of(host, 2, f'{no_text} > "$HEADGATE_RESULT_FILE"') == "a[1mb\ufffd\nc"
+    assert result_of(host, 3, "true") == ""
+    replaced = 'rm "$HEADGATE_RESULT_FILE"; mkfifo "$HEADGATE_RESULT_FILE"'
+    assert result_of(host, 4, replaced) == ""
 
 
 def test_a_pod_may_ask_for_another_signal_before_its_checkpoint(host: AgentHost) -> None:

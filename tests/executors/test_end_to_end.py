@@ -451,13 +451,14 @@ def test_a_program_runs_work_and_looks_into_its_pods(
 ) -> None:
     said: list[bytes] = []
     with Headgate(connection) as headgate:
-        script = "echo rank $RANK; exit $((RANK * 3))"
+        script = 'echo rank $RANK; echo "loss=$RANK" > "$HEADGATE_RESULT_FILE"; exit $((RANK * 3))'
         asked = manifest_of(["sh", "-c", script], name="from-a-program", pods=2)
         ended = headgate.run(asked, lambda output: said.append(output.content))
         assert (ended.workload.phase, ended.exit_code) == ("Failed", 3)
         assert b"rank 1\n" in said
         (failed,) = headgate.pods("default", "from-a-program", state="Failed")
         assert (failed.rank, failed.exit_code, failed.reason) == (1, 3, "Error")
+        assert failed.result == "loss=1"
 
         headgate.submit(manifest_of(["sleep", "300"], name="looked-into"))
         headgate.wait("default", "looked-into", "Running")

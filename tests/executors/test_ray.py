@@ -250,7 +250,10 @@ def test_jobs_of_one_attempt_have_names_of_their_own(
 
 def test_a_pod_begins_once_and_ends_with_all_its_processes(tmp_path: Path) -> None:
     """Also those that left its session, by which a group of processes is not known any more."""
-    script = f"setsid sh -c 'echo $$ > {tmp_path}/pid; exec sleep 60' & sleep 0.3; echo done"
+    script = (
+        f"setsid sh -c 'echo $$ > {tmp_path}/pid; exec sleep 60' & sleep 0.3; echo done; "
+        "echo loss=0.1 > $HERE/pod/result"
+    )
     plan = {
         "command": ["sh", "-c", script],
         "environment": {"PATH": "/usr/bin:/bin", "HERE": "@headgate:RUN@"},
@@ -265,7 +268,7 @@ def test_a_pod_begins_once_and_ends_with_all_its_processes(tmp_path: Path) -> No
     child = int((tmp_path / "pid").read_text())
     assert not Path(f"/proc/{child}").exists()
     end = msgspec.json.decode((tmp_path / pod.EXIT).read_bytes())
-    assert (end["reason"], end["exit_code"]) == ("Completed", 0)
+    assert (end["reason"], end["exit_code"], end["result"]) == ("Completed", 0, "loss=0.1\n")
     assert (tmp_path / "stdout.00000000000000000000").read_text() == "done\n"
 
 

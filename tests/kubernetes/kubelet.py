@@ -256,7 +256,8 @@ def _start(pod: Object) -> None:
 
 
 def _terminate(pod: Object, code: int, reason: str) -> None:
-    state = {"exitCode": code, "reason": reason, "finishedAt": now_text()}
+    told = (pod["metadata"].get("annotations") or {}).get("test/result", "")
+    state = {"exitCode": code, "reason": reason, "message": told, "finishedAt": now_text()}
     for each in pod["status"].get("containerStatuses", []):
         running = each["state"].get("running")
         each["state"] = {"terminated": {**state, **(running or {})}}

@@ -100,6 +100,20 @@ def test_a_pod_that_cannot_run_tells_why(
     assert words in report.message
 
 
+@pytest.mark.parametrize("code", [0, 3])
+def test_the_termination_message_of_a_pod_is_its_result(
+    cluster: Cluster, executor: Executor, code: int
+) -> None:
+    template = podded(exit_code=code)
+    template["metadata"]["annotations"]["test/result"] = "loss=0.1\n"
+    template["spec"]["containers"][0]["terminationMessagePath"] = "/tmp/result"
+    executor.assign(assignment_of(template))
+    report = executor.end()
+    assert (report.exit_code, report.result) == (code, "loss=0.1")
+    variables = pod_of(cluster)["spec"]["containers"][0]["env"]
+    assert {"name": "HEADGATE_RESULT_FILE", "value": "/tmp/result"} in variables
+
+
 def test_an_image_that_may_still_come_is_waited_for(cluster: Cluster, executor: Executor) -> None:
     executor.assign(assignment_of(podded(fault="ErrImagePull")))
 

@@ -4,6 +4,7 @@ Pure: what is known comes in, and actions come out in an order in which they are
 they change nothing, so that an executor may end between any two of them.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
@@ -24,6 +25,9 @@ from headgate.executor.substrate import (
 ReportType = Literal["started", "ready", "finished", "stopped"]
 FINAL: frozenset[ReportType] = frozenset({"finished", "stopped"})
 NO_LONGER_ASSIGNED = "NoLongerAssigned"
+MAX_RESULT_LENGTH = 4_096
+"""The server refuses a report with a longer one."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class RunReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -40,6 +44,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     exit_code: int | None = None
     signal: int | None = None
     message: str = ""
+    result: str = ""
     started_at: str | None = None
     finished_at: str | None = None
 
@@ -212,9 +217,15 @@ def report_of(
         exit_code=end.exit_code if end else None,
         signal=end.signal if end else None,
         message=end.message if end else "",
+        result=_result_text(end.result) if end and kind == "finished" else "",
         started_at=rfc3339(started_at),
         finished_at=rfc3339(end.finished_at) if end else None,
     )
+
+
+def _result_text(told: str) -> str:
+    """Returns what a pod tells as text that the server takes, without control characters."""
+    return _CONTROL.sub("", told).strip()[:MAX_RESULT_LENGTH]
 
 
 def rfc3339(at: Instant | None) -> str | None:

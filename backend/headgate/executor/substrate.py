@@ -88,13 +88,17 @@ class StopOrder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended: at least one of `exit_code` and `signal`, unless it never started."""
+    """How a run ended: at least one of `exit_code` and `signal`, unless it never started.
+
+    `result` is what the pod has written to its result file.
+    """
 
     reason: FinishReason
     finished_at: Instant
     exit_code: int | None = None
     signal: int | None = None
     message: str = ""
+    result: str = ""
 
 
 class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):

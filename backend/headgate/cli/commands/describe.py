@@ -166,7 +166,8 @@ def _identity(found: Object) -> list[tuple[str, str]]:
     ]
 
 
-POD_HEADERS = ("pod", "rank", "run", "state", "node", "exit", "reason", "age")
+POD_HEADERS = ("pod", "rank", "run", "state", "node", "exit", "reason", "age", "result")
+MAX_SHOWN_RESULT = 60
 
 
 def pods(
@@ -184,7 +185,7 @@ def pods(
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
-    """List the pods of a workload with their states and exit codes."""
+    """List the pods of a workload with their states, exit codes and results."""
     place, name = workload_key(workload, namespace)
     query = {
         "attempt": str(attempt or ""),
@@ -211,4 +212,5 @@ def _pod_row(pod: Object) -> list[str]:
         ended,
         pod.get("reason") or "-",
         age_of(pod.get("startedAt")) if pod.get("startedAt") else "-",
+        (pod.get("result") or "-").partition("\n")[0][:MAX_SHOWN_RESULT],
     ]

@@ -25,7 +25,10 @@ VOLUMES = "volumes"
 WORK = "work"
 ROOT = "root"
 PROGRESS = "progress"
+RESULT = "result"
 MAX_NOTE_BYTES = 1024
+MAX_RESULT_BYTES = 4096
+"""As of a termination message of Kubernetes."""
 NANOSECONDS_PER_MICROSECOND = 1000
 LOOPBACK = "127.0.0.1"
 
@@ -54,6 +57,7 @@ def host_variables(directory: Path, node: str, plan: PodPlan) -> dict[str, str]:
         "HEADGATE_EVICTION_FILE": str(pod / files.EVICTION),
         "HEADGATE_SCRATCH": str(directory / WORK),
         "HEADGATE_PROGRESS_FILE": str(pod / PROGRESS),
+        "HEADGATE_RESULT_FILE": str(pod / RESULT),
         "CUDA_VISIBLE_DEVICES": "",
     }
 
@@ -61,7 +65,7 @@ def host_variables(directory: Path, node: str, plan: PodPlan) -> dict[str, str]:
 def prepare_pod(
     directory: Path, plan: PodPlan, template: PodTemplate, node: str, archive: Path | None = None
 ) -> None:
-    """Creates what the pod finds: its directories, the hosts by rank, an empty progress file.
+    """Creates what the pod finds: its directories, the hosts by rank, and files that it writes.
 
     The working directory has its own copy of the upload, if there is one. Raises `CannotStart`.
     """
@@ -74,7 +78,9 @@ def prepare_pod(
     pod.chmod(0o755)
     hosts = "".join(f"{host or node}\n" for host in plan.hosts)
     files.write_bytes(pod / files.HOSTFILE, hosts.encode(), mode=0o644)
-    (pod / PROGRESS).touch(mode=0o644)
+    written = (pod / PROGRESS, pod / RESULT)
+    for path in written:
+        path.touch(mode=0o644)
     for own in (str(directory / WORK), *template.empty_directories):
         Path(own).mkdir(parents=True, exist_ok=True)
     if template.image_root:
@@ -82,7 +88,7 @@ def prepare_pod(
     if archive is not None:
         extract(archive, directory / WORK, template.account)
     if template.account is not None:
-        for own in (str(pod / PROGRESS), str(directory / WORK), *template.empty_directories):
+        for own in (*map(str, written), str(directory / WORK), *template.empty_directories):
             os.chown(own, template.account.user_id, template.account.group_id)
     if template.empty_directories:
         (directory / VOLUMES).chmod(0o711)
@@ -116,20 +122,30 @@ def _prepare_root(directory: Path, image_root: str) -> None:
 
 def read_progress(directory: Path) -> Progress:
     """Returns what a pod has told of its progress; what is no regular file tells nothing."""
-    path = directory / files.POD / PROGRESS
+    at, content = _read_told(directory / files.POD / PROGRESS, MAX_NOTE_BYTES)
+    line = content.partition(b"\n")[0]
+    return Progress(at=at, note=line.decode(errors="replace").strip())
+
+
+def read_result(directory: Path) -> str:
+    """Returns what a pod has written as its result, in so many bytes; mostly nothing."""
+    return _read_told(directory / files.POD / RESULT, MAX_RESULT_BYTES)[1].decode(errors="replace")
+
+
+def _read_told(path: Path, limit: int) -> tuple[Instant, bytes]:
+    """When a pod last wrote a file, and how that begins; nothing where it cannot be read."""
     try:
         # A pod may make it a pipe, which must hold up nothing.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        return Progress()
+        return 0, b""
     try:
         at = os.fstat(descriptor).st_mtime_ns // NANOSECONDS_PER_MICROSECOND
-        line = os.read(descriptor, MAX_NOTE_BYTES).partition(b"\n")[0]
+        return at, os.read(descriptor, limit)
     except OSError:
-        return Progress()
+        return 0, b""
     finally:
         os.close(descriptor)
-    return Progress(at=at, note=line.decode(errors="replace").strip())
 
 
 def write_order(  # noqa: PLR0913 - what an order is made of

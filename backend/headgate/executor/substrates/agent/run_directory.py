@@ -185,6 +185,7 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exit_code: int | None = None
     signal: int | None = None
     message: str = ""
+    result: str = ""
     started_at: int | None = None
     finished_at: int = 0
     was_terminated: bool = False
@@ -198,6 +199,7 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             exit_code=self.exit_code,
             signal=self.signal,
             message=self.message,
+            result=self.result,
         )
 
 

@@ -23,7 +23,7 @@ from headgate.executor.substrate import FinishReason
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.isolation import PodCgroups, set_subreaper
 from headgate.executor.substrates.agent.mounts import enter_mounts
-from headgate.executor.substrates.agent.pod_directory import STREAMS, OutputWriter
+from headgate.executor.substrates.agent.pod_directory import STREAMS, OutputWriter, read_result
 from headgate.executor.substrates.agent.run_directory import (
     Account,
     Exit,
@@ -284,6 +284,7 @@ class Shim:
             exit_code=end.exit_code,
             signal=end.signal,
             message=end.message,
+            result=read_result(self._directory),
             started_at=self._started_at,
             finished_at=now,
             was_terminated=self._was_terminated,
@@ -293,9 +294,12 @@ class Shim:
                 files.write(self._directory / files.EXIT, whole, durable=True)
                 break
             except OSError as error:
-                # The result must not be lost to a full disk: it is the reason why this waits.
+                # The end must not be lost to a full disk: it is the reason why this waits.
                 if error.errno not in {*files.FULL_DISK, errno.EIO}:
                     raise
+                if whole.result:
+                    whole = msgspec.structs.replace(whole, result="")
+                    continue
                 time.sleep(LEASE_LOOK_SECONDS)
         self._wake_agent()
 

@@ -256,6 +256,7 @@ def end_of(pod: Pod, now: Instant) -> RunEnd:
         exit_code=0 if is_complete else (first.exit_code if first is not None else None),
         signal=(first.signal or None) if first is not None else None,
         message=message[:1000],
+        result=first.message if first is not None and reason != "StartFailed" else "",
     )
 
 

@@ -233,6 +233,8 @@ def _variables(plan: PodPlan, *, has_rank_0: bool) -> list[Object]:
 def _complete(container: Object, variables: list[Object]) -> None:
     """Adds variables, which those of the template override, and the files of the run."""
     own = container.get("env") or []
+    result = container.get("terminationMessagePath") or "/dev/termination-log"
+    variables = [*variables, {"name": "HEADGATE_RESULT_FILE", "value": result}]
     names = {each.get("name") for each in own}
     container["env"] = [*(each for each in variables if each["name"] not in names), *own]
     mount = {"name": VOLUME, "mountPath": DIRECTORY, "readOnly": True}

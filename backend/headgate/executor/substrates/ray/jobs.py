@@ -76,6 +76,7 @@ def node_variables(plan: PodPlan, addresses: Mapping[str, str]) -> dict[str, str
         "HEADGATE_HOSTFILE": f"{RUN_TOKEN}/pod/hostfile",
         "HEADGATE_EVICTION_FILE": f"{RUN_TOKEN}/pod/eviction.json",
         "HEADGATE_PROGRESS_FILE": f"{RUN_TOKEN}/pod/progress",
+        "HEADGATE_RESULT_FILE": f"{RUN_TOKEN}/pod/result",
         "HEADGATE_SCRATCH": f"{RUN_TOKEN}/work",
         "CUDA_VISIBLE_DEVICES": "",
     }

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 BEGUN, STARTED, ORDER, EXIT = "begun", "started.json", "order.json", "exit.json"
-POD, WORK, PROGRESS = "pod", "work", "progress"
+POD, WORK, PROGRESS, RESULT = "pod", "work", "progress", "result"
+MAX_RESULT_BYTES = 4096
 STREAMS = ("stdout", "stderr")
 SEGMENT_BYTES = 256 << 10
 OFFSET_DIGITS = 20
@@ -77,6 +78,7 @@ class Pod:
             each.mkdir(exist_ok=True)
         (pod / "hostfile").write_text("".join(f"{host}\n" for host in self.spec["hosts"]))
         (pod / PROGRESS).touch()
+        (pod / RESULT).touch()
         self.progress_at = (pod / PROGRESS).stat().st_mtime_ns
         tokens = node_tokens(self.directory)
         environment = {
@@ -139,8 +141,23 @@ class Pod:
             self.reason or ("Completed" if code == 0 else "Error"),
             exit_code=code if code >= 0 else None,
             signal=-code if code < 0 else None,
+            result=self._result(),
             started_at=int(self.started_at * MICROSECONDS),
         )
+
+    def _result(self) -> str:
+        """Returns what the pod has written as its result; a pipe in its place holds up nothing."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            descriptor = os.open(self.directory / POD / RESULT, flags)
+        except OSError:
+            return ""
+        try:
+            return os.read(descriptor, MAX_RESULT_BYTES).decode(errors="replace")
+        except OSError:
+            return ""
+        finally:
+            os.close(descriptor)
 
     def _obey(self) -> None:
         try:
