@@ -81,6 +81,28 @@ def test_waits_are_counted_by_length_in_one_queue_or_in_all(
     assert admin.get("/v1/waits?clusterQueue=none").status_code == 404
 
 
+def test_how_many_estimates_of_starts_held_is_told_and_a_metric(
+    admin: Api, schedule: Callable[[], int]
+) -> None:
+    make_queue(admin, "estimated", cpu="40")
+    reached = schedule()
+    before = admin.caught_up("/v1/waits?clusterQueue=estimated", reached).json()
+    assert before["estimates"] == {"predictions": 0, "held": 0}
+    for number in range(10):
+        admin.post(
+            "/v1/namespaces/team-a/workloads", workload(f"estimated-{number}", queue="estimated")
+        )
+        reached = schedule()
+    told = admin.caught_up("/v1/waits?clusterQueue=estimated", reached).json()["estimates"]
+
+    assert told["predictions"] == 2, "eight starts before are the basis of the first range"
+    assert 0 <= told["held"] <= 2
+    assert admin.get("/v1/waits").json()["estimates"] is None
+    lines = admin.get("/metrics").text.splitlines()
+    for name, value in (("estimates", 2.0), ("estimates_held", float(told["held"]))):
+        assert f'headgate_start_{name}{{cluster_queue="estimated"}} {value}' in lines
+
+
 def test_alerts_of_one_kind_are_one_cause_that_counts_its_workloads(
     admin: Api, schedule: Callable[[], int]
 ) -> None:

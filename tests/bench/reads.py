@@ -54,10 +54,10 @@ PAGE_READS = {
     "N9 map of a topology": (f"/v1/topologies/{TOPOLOGY}/map",),
     "N10 preemptions and their sums": ("/v1/preemptions?limit=100",),
     "N11 sums of cycles": ("/v1/cycles/summary?points=48",),
-    "N12 backtests": ("/v1/backtests?limit=50",),
+    "N12 backtests and simulations": ("/v1/backtests?limit=50", "/v1/simulations?limit=50"),
     "N13 first message of the stream": (STREAM,),
     "N14 executors": ("/v1/executors",),
-    "N15 calibration of predictions": ("/v1/predictions",),
+    "N15 calibration of estimates": ("/v1/waits?clusterQueue=bench-0", "/v1/predictions"),
 }
 """The paths of each, read one after the other; a workload is named where its phase stands."""
 

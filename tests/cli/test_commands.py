@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from headgate.cli.commands.why import held_share
 from headgate.cli.executor.behavior import Behavior
 from headgate.cli.executor.command import SimulatedExecutor
 from headgate.cli.executor.runs import SimulatedRuns
@@ -150,7 +151,15 @@ def test_an_executor_brings_workloads_to_their_end(
     assert headgate.json("get", "wl/quick")["status"]["phase"] == "Succeeded"
     titles = headgate("describe", "wl/quick").stdout
     assert "Timeline" in titles
+    assert "Starts in the last day: " in headgate("describe", "cq/small").stdout
     headgate("wait", "quick", "--for", "condition=Held", "--timeout", "180s", code=6)
+
+
+def test_the_share_of_estimates_that_held_is_told_with_the_aim() -> None:
+    assert held_share({"predictions": 214, "held": 173}) == (
+        "173 of 214 past estimates held, 81% (aim 80%)"
+    )
+    assert held_share({"predictions": 0, "held": 0}) == held_share(None) == ""
 
 
 def test_lists_come_in_every_format(headgate: Invoker) -> None:

@@ -119,6 +119,10 @@ def test_past_waits_are_those_of_workloads_of_about_the_size(adapters: Adapters)
     assert models.waits_like("gpu", size, limit=9) == waits
     assert models.waits_like("gpu", size, limit=2) == waits[-2:]
     assert models.waits_like("none", size, limit=9) == []
+    assert models.sizes_started("gpu") == sorted(
+        {size, size_class(reserving("large", CREATED + second, 8))}
+    )
+    assert models.sizes_started("none") == []
     assert models.waits_between(CREATED + second, CREATED + 9 * second) == {
         "cpu": {1: 1},
         "gpu": {1: 2, 2: 1, 3: 1},

@@ -22,7 +22,11 @@ from headgate.application.historical_states import CapacitySamples, HistoricalRe
 from headgate.application.live_state import LiveReader
 from headgate.application.maintenance import ArchiveStatus
 from headgate.application.metrics_counters import EventCounters
-from headgate.application.metrics_durations import CycleDurations, RequestDurations
+from headgate.application.metrics_durations import (
+    CycleDurations,
+    RequestDurations,
+    StartCalibrations,
+)
 from headgate.application.ports import EventLog, Ids, Partitions, ReadModels, WorkloadQuery
 from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
@@ -188,6 +192,7 @@ class ApplicationServices:
     alerts: AlertPorts
     traces: Traces | None = None
     request_durations: RequestDurations = field(default_factory=RequestDurations)
+    start_calibrations: StartCalibrations = field(default_factory=StartCalibrations)
     known_leases: dict[str, Lease] = field(default_factory=dict)
     capacity_samples: CapacitySamples = field(default_factory=CapacitySamples)
     reading: BoundedExecutor = field(

@@ -1,11 +1,13 @@
-"""Durations since the process began: of runs of cycles, of requests, of preemption rounds."""
+"""Durations of cycles, requests and preemption rounds, and how well starts are estimated."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from threading import Lock
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
 
 from headgate.application.metrics_counters import CLUSTER_QUEUE_LABELS, gauge
+from headgate.application.ports import ReadModels
+from headgate.application.queries.expected_start import Calibration, calibration_of
 from headgate.application.scheduling_cycles import CycleStore, CycleTiming
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rounds.state import is_open
@@ -108,6 +110,36 @@ class RequestDurations:
         labels = (UNKNOWN, UNKNOWN) if route is None else (method, route)
         self._requests.labels(*labels, str(status)).inc()
         self._durations.labels(*labels).observe(seconds)
+
+
+MAX_CALIBRATIONS_READ = 20
+CALIBRATION_SECONDS = 60
+
+
+class StartCalibrations:
+    """How many ranges of expected starts held in each ClusterQueue, read a few at a scrape.
+
+    So a scrape costs as much with any number of ClusterQueues and workloads.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Instant, Calibration]] = {}
+
+    def read(
+        self, models: ReadModels, cluster_queues: Collection[str], now: Instant
+    ) -> dict[str, Calibration]:
+        """The calibrations by ClusterQueue; those a minute old are read again, oldest first.
+
+        A ClusterQueue of which none was read yet is left out.
+        """
+        read_at = {
+            name: self._known[name][0] if name in self._known else 0 for name in cluster_queues
+        }
+        oldest = sorted(read_at, key=lambda name: (read_at[name], name))[:MAX_CALIBRATIONS_READ]
+        for name in oldest:
+            if now - read_at[name] >= CALIBRATION_SECONDS * MICROSECONDS_PER_SECOND:
+                self._known[name] = (now, calibration_of(models, name))
+        return {name: self._known[name][1] for name in cluster_queues if name in self._known}
 
 
 def round_gauges(cluster_state: ClusterState) -> Iterator[Metric]:

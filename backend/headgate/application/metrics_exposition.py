@@ -182,6 +182,14 @@ PROCESS_GAUGES: dict[str, tuple[str, Labels]] = {
     ),
     "executor_running_pods": ("Pods that the executor says it runs", ("executor",)),
     "executor_orphaned_pods": ("Orphaned pods without a decision", ("executor",)),
+    "start_estimates": (
+        "Latest starts of which a range was told at their submission",
+        ("cluster_queue",),
+    ),
+    "start_estimates_held": (
+        "Those that fell inside the range; eight in ten are aimed at",
+        ("cluster_queue",),
+    ),
     "pod_log_bytes": ("What all pod logs take, at a look at most five minutes ago", ()),
     "pod_log_limit_bytes": ("What all pod logs may take; +Inf: no limit", ()),
     "log_bytes": ("What the event log takes in the database", ()),
@@ -238,6 +246,7 @@ async def _process_gauges(services: ApplicationServices) -> list[Metric]:
         "findings": await services.reader.while_still(_findings(services, positions)),
         "quarantined_objects": [((), len(cluster_state.quarantined))],
         **_executors(cluster_state.config, services.known_leases),
+        **await asyncio.to_thread(_start_estimates, services),
         **await asyncio.to_thread(_pod_logs, services.pod_log_size),
         **await asyncio.to_thread(_log_archive, services),
     }
@@ -261,6 +270,15 @@ def _executors(config: ObjectSet, leases: Mapping[str, Lease]) -> dict[str, Samp
             ((name,), sum(orphan.decision is None for orphan in each.spec.orphans))
             for name, each in executors
         ],
+    }
+
+
+def _start_estimates(services: ApplicationServices) -> dict[str, Samples]:
+    names = sorted(services.reader.cluster_state.config.cluster_queues)
+    found = services.start_calibrations.read(services.models, names, services.clock.now())
+    return {
+        "start_estimates": [((name,), each.predictions) for name, each in found.items()],
+        "start_estimates_held": [((name,), each.held) for name, each in found.items()],
     }
 
 

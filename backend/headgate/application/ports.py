@@ -13,6 +13,7 @@ from headgate.application.workload_filter import (
     NEWEST_FIRST,
     CountedField,
     ListOrder,
+    StartedSizes,
     WaitCounts,
     Waits,
     WorkloadFilter,
@@ -227,11 +228,8 @@ class Unavailable(Exception):
     """The database or broker cannot be reached; the same call may succeed later."""
 
 
-class ReadModels(Protocol):
-    """The inline read models: what commands validate against and what callers read back.
-
-    `ended_by` leaves the workloads that have ended and did not change after that position.
-    """
+class ReadModels(StartedSizes, Protocol):
+    """The inline read models; `ended_by` leaves what ended and did not change after a position."""
 
     def load(self, streams: Sequence[str]) -> list[Loaded]:
         """Returns the objects of these streams, in their order."""

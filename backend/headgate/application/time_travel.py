@@ -74,9 +74,12 @@ async def services_at(services: ApplicationServices, requested: PointInTime) -> 
     `Overloaded` when too many ask.
     """
     history = services.history
-    point, cluster_state = await history.executor.do(
-        lambda: _tell(services, history.states, requested)
-    )
+
+    def go() -> tuple[ResolvedPoint, ClusterState]:
+        with archived_gaps_reported(services.log):
+            return _go(services, history.states, requested)
+
+    point, cluster_state = await history.executor.do(go)
     version_of = partial(version_at, cluster_state, services.log)
     log = HistoricalLog(services.log, point, version_of)
     return replace(
@@ -89,13 +92,6 @@ async def services_at(services: ApplicationServices, requested: PointInTime) -> 
         # Leases are rows beside the log: of the past none is known.
         known_leases={},
     )
-
-
-def _tell(
-    services: ApplicationServices, states: HistoricalStates, requested: PointInTime
-) -> tuple[ResolvedPoint, ClusterState]:
-    with archived_gaps_reported(services.log):
-        return _go(services, states, requested)
 
 
 def _go(
@@ -216,6 +212,10 @@ class HistoricalReadModels:
         ended = self.live.waits_like(cluster_queue, size, limit=limit, ended_by=position)
         found = [*waits_like(self._without_rows(cluster_queue), cluster_queue, size, limit), *ended]
         return sorted(found)[max(0, len(found) - limit) :]
+
+    def sizes_started(self, cluster_queue: str) -> list[str]:
+        """The size classes of workloads that have started by now; some may have none yet."""
+        return self.live.sizes_started(cluster_queue)
 
     def waits_between(
         self, since: Instant, until: Instant, *, ended_by: int | None = None

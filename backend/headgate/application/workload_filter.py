@@ -1,7 +1,7 @@
 """Which workloads a list or a bulk action selects: one filter for states, rows and the past."""
 
 from collections.abc import Callable, Container, Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -179,6 +179,28 @@ WAIT_STEPS = (
     (86_400, 1_800), (259_200, 3_600), (1 << 63, 21_600),
 )  # fmt: skip
 """Up to which wait, in seconds, what it is rounded down to is a multiple of; none loses 4 %."""
+
+
+class StartedSizes(Protocol):
+    """What the read models tell of workloads that have started, by size."""
+
+    def sizes_started(self, cluster_queue: str) -> list[str]:
+        """The size classes of workloads that got quota in a ClusterQueue; the first by name."""
+
+
+MAX_SIZES = 50
+
+
+def sizes_started(workloads: Iterable[Workload], cluster_queue: str) -> list[str]:
+    """The size classes of workloads that have quota, or had when they ended, as above."""
+    found = (
+        size_class(each)
+        for each in workloads
+        if each.admission is not None
+        and each.admission.cluster_queue == cluster_queue
+        and reserved_at(each) is not None
+    )
+    return sorted(set(found))[:MAX_SIZES]
 
 
 def waits_like(workloads: Iterable[Workload], cluster_queue: str, size: str, limit: int) -> Waits:

@@ -1,14 +1,15 @@
-"""Starts of workloads as they are folded: the latest ones, and those that a prediction is about.
+"""Starts of workloads: ranges of waits, the latest starts folded, and those of predictions.
 
 A prediction says of each ClusterQueue how long 95 of 100 workloads wait at most until they are
 admitted, as a backtest found under a change of configuration. The starts after it are counted by
 whether they waited longer than its limit; when it is due, a cycle records the counts.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -23,6 +24,58 @@ TOLERATED_PERCENT = 5
 """So many of 100 starts may wait longer than the limit: it is one of the 95th percentile."""
 PERCENT = 100
 MINIMUM_TOLERANCE_SECONDS = 60
+
+MAX_EXCESSES = 100
+MIN_EXCESSES = 9
+"""With fewer the largest excess would not be passed by one start in ten."""
+KEPT_THOUSANDTHS, LEVEL_STEP, MAX_LEVEL = 900, 50, 1_500
+"""Of the waits that keep a limit; by how much the level of its correction is moved, at most to."""
+
+
+class WaitRange(NamedTuple):
+    """Waits in microseconds: the median, and limits that one in ten passes on either side."""
+
+    earliest: int
+    middle: int
+    latest: int
+
+    def holds(self, wait: int) -> bool:
+        """Whether a wait fell inside."""
+        return self.earliest <= wait <= self.latest
+
+
+class LimitCorrection:
+    """By how much a limit is moved, so that nine in ten waits keep it.
+
+    It is a quantile of the amounts by which the latest waits passed the limit or fell short of it
+    (conformalized quantile regression: Romano, Patterson, Candès 2019), for each limit alone. The
+    level of the quantile rises with each wait that passed the limit as it was told, and falls with
+    each that kept it (adaptive conformal inference: Gibbs, Candès 2021), as load changes waits.
+    """
+
+    def __init__(self) -> None:
+        self._latest: deque[int] = deque()
+        self._ordered: list[int] = []
+        self._level = KEPT_THOUSANDTHS
+
+    def observe(self, excess: int, *, is_kept: bool) -> None:
+        """Takes in by how much a wait passed the limit, and whether it kept the told one."""
+        self._latest.append(excess)
+        insort(self._ordered, excess)
+        if len(self._latest) > MAX_EXCESSES:
+            del self._ordered[bisect_left(self._ordered, self._latest.popleft())]
+        passed = KEPT_THOUSANDTHS - 1_000 if is_kept else KEPT_THOUSANDTHS
+        self._level = max(0, min(MAX_LEVEL, self._level + LEVEL_STEP * passed // 1_000))
+
+    def value(self) -> int:
+        """The correction; 0 while little was observed, beyond all excesses at levels above 1."""
+        known, count = self._ordered, len(self._ordered)
+        if count < MIN_EXCESSES:
+            return 0
+        place = max(1, -(-self._level * (count + 1) // 1_000))
+        beyond = max(0, self._level - 1_000) * (known[-1] - known[0]) // 1_000
+        return known[min(place, count) - 1] + beyond
+
 
 PredictionVerdict = Literal["Held", "Missed", "NoStarts", "QueueChanged"]
 """QueueChanged: the ClusterQueue is gone, or its spec was changed after the prediction."""

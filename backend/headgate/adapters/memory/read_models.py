@@ -35,6 +35,7 @@ from headgate.application.workload_filter import (
     Waits,
     WorkloadGroup,
     grouped,
+    sizes_started,
     waits_between,
     waits_like,
 )
@@ -88,6 +89,10 @@ class MemoryReadModels:
     ) -> Waits:
         """The latest waits of workloads of a size class, in the order they started."""
         return waits_like(self._workloads(ended_by), cluster_queue, size, limit)
+
+    def sizes_started(self, cluster_queue: str) -> list[str]:
+        """The size classes of workloads that got quota in a ClusterQueue; the first by name."""
+        return sizes_started(self._workloads(None), cluster_queue)
 
     def waits_between(
         self, since: Instant, until: Instant, *, ended_by: int | None = None

@@ -25,6 +25,7 @@ from headgate.application.scheduling_cycles import (
     CycleTiming,
 )
 from headgate.application.workload_filter import (
+    MAX_SIZES,
     WAIT_SLOT,
     CountedField,
     WaitCounts,
@@ -59,6 +60,16 @@ WAITS_LIKE = f"""
     WHERE cluster_queue = %s AND size_class = %s AND reserved_at IS NOT NULL AND {_ENDED_BY}
     ORDER BY reserved_at DESC, stream DESC LIMIT %s
 """
+SIZES_STARTED = """
+    WITH RECURSIVE size(name) AS (
+        SELECT min(size_class) FROM workload WHERE cluster_queue = %s AND reserved_at IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(size_class) FROM workload
+            WHERE cluster_queue = %s AND reserved_at IS NOT NULL AND size_class > size.name)
+        FROM size WHERE size.name IS NOT NULL)
+    SELECT name FROM size WHERE name IS NOT NULL LIMIT %s
+"""
+"""Each size costs one look into the index, however many workloads have it."""
 WAITS_ENDED = f"""
     SELECT cluster_queue, rounded_wait(reserved_at - created_at), count(*) FROM workload
     WHERE reserved_at >= %s AND reserved_at < %s AND {_ENDED_BY} GROUP BY 1, 2
@@ -149,16 +160,16 @@ class PostgresReadModels:
         self, cluster_queue: str, size: str, *, limit: int, ended_by: int | None = None
     ) -> Waits:
         """The latest waits of workloads of a size class, in the order they started."""
-        values = [cluster_queue, size, ended_by, ended_by, limit]
-        return self._rows(WAITS_LIKE, values)[::-1]
+        return self._rows(WAITS_LIKE, [cluster_queue, size, ended_by, ended_by, limit])[::-1]
+
+    def sizes_started(self, cluster_queue: str) -> list[str]:
+        """The size classes of workloads that got quota in a ClusterQueue; the first by name."""
+        return [name for (name,) in self._rows(SIZES_STARTED, [cluster_queue] * 2 + [MAX_SIZES])]
 
     def waits_between(
         self, since: Instant, until: Instant, *, ended_by: int | None = None
     ) -> WaitCounts:
-        """By ClusterQueue how many got quota between instants after each rounded wait.
-
-        Whole slots come from the tally; rows are read of what the first and last have inside.
-        """
+        """By ClusterQueue how many got quota between instants after each rounded wait."""
         found: WaitCounts = {}
         values = [since, until, ended_by, ended_by]
         if ended_by is None:
@@ -169,8 +180,8 @@ class PostgresReadModels:
             else:
                 edges = [since, first * WAIT_SLOT, end * WAIT_SLOT, until]
             values = [first, end, *edges]
-        query = WAITS_TALLIED if ended_by is None else WAITS_ENDED
-        for queue, seconds, count in self._rows(query, values):
+        text = WAITS_TALLIED if ended_by is None else WAITS_ENDED
+        for queue, seconds, count in self._rows(text, values):
             found.setdefault(queue, {})[seconds] = count
         return found
 

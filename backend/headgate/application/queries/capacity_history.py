@@ -13,6 +13,7 @@ from headgate.application.access.redaction import NamespaceScope, cluster_queues
 from headgate.application.application_services import ApplicationServices
 from headgate.application.historical_ports import ResolvedPoint
 from headgate.application.historical_states import CapacitySample
+from headgate.application.queries.expected_start import Calibration, calibration_of
 from headgate.application.queries.queue_status import pending_groups
 from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
 from headgate.application.time_travel import DAY, SampledPeriod, bounds_of
@@ -72,6 +73,7 @@ class WaitHistogram(Whole, kw_only=True, frozen=True):
 
     From a minute on waits are rounded down, by less than 4 %; no bucket has waits of another.
     Without a `clusterQueue` they are those of all together. Before `dataSince` there was no log.
+    `estimates` tells of the latest starts of the ClusterQueue, whatever the range.
     """
 
     position: Position
@@ -83,6 +85,7 @@ class WaitHistogram(Whole, kw_only=True, frozen=True):
     wait_p50_seconds: int | None
     wait_p95_seconds: int | None
     buckets: list[WaitBucket]
+    estimates: Calibration | None
 
 
 WAIT_BOUNDS_SECONDS = (0, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 259_200)
@@ -223,6 +226,11 @@ async def wait_times(
             WaitBucket(from_seconds=bound, count=of_bucket[place])
             for place, bound in enumerate(WAIT_BOUNDS_SECONDS)
         ],
+        estimates=(
+            await asyncio.to_thread(calibration_of, services.models, cluster_queue)
+            if cluster_queue
+            else None
+        ),
     )
 
 

@@ -1,11 +1,11 @@
 """The expected start of a workload, a range from past waits, and the edits that make it start.
 
 Only waits that were lived through count: those of workloads of the same ClusterQueue and about the
-same size. How well such ranges held before is told with them. An edit changes the workload, or the
-quota of its ClusterQueue, so that a constraint is met.
+same size. How many such ranges held is told with them and sets their width: eight in ten are aimed
+at. An edit changes the workload, or the quota of its ClusterQueue, so that a constraint is met.
 """
 
-from bisect import insort
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
@@ -17,6 +17,7 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.evaluation.unschedulable import PER_POD
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
+from headgate.domain.starts import LimitCorrection, WaitRange
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Amount, Message, message
 from headgate.domain.values.quantities import is_gpu, quantity_of
@@ -37,14 +38,12 @@ UNPREDICTABLE_REASONS = {
     "LocalQueueStopped": message("QueueIsStopped"),
     "Quarantined": message("WorkloadQuarantined"),
 }
-INACTIVE_QUEUE = message("QueueIsInactive")
-UNSCHEDULABLE_HEAD = message("HeadCannotStart")
 
 
 class Calibration(Schema, kw_only=True, frozen=True):
-    """Of so many earlier starts, how many fell within the range that would have been told.
+    """Of so many earlier starts, how many fell within the range of their submission.
 
-    Told at their submission, from the starts before that; eight in ten are aimed at.
+    It was told from the starts before that; eight in ten are aimed at.
     """
 
     predictions: int
@@ -52,7 +51,7 @@ class Calibration(Schema, kw_only=True, frozen=True):
 
 
 class ExpectedStart(Schema, kw_only=True, frozen=True):
-    """The median and the 10th to 90th percentile of past waits, or why there is no estimate.
+    """The median and the 10th to 90th percentile of past waits, corrected, or why there is none.
 
     `code` is that of `cannot_say`. Of a workload that has started, the range is the one that would
     have been told at its submission, and `startedAt` is when it did.
@@ -84,43 +83,45 @@ def expected_start(
     if reason is not None:
         return _no_estimate(reason)
     waited = at - workload.created_at
-    longer = sorted(wait for _, wait in waits if wait > waited)
     if len(waits) < MIN_SAMPLES:
         return _no_estimate(_too_few(len(waits)))
-    if len(longer) < MIN_SAMPLES // 2:
+    estimates = estimates_from(waits)
+    longer = estimates.longer_than(waited)
+    if longer < MIN_SAMPLES // 2:
         reason = message("PendingLongerThanSimilar", workloads=len(waits))
-        return _no_estimate(reason, calibration_of(waits))
+        return _no_estimate(reason, estimates.calibration())
+    found = estimates.corrected(estimates.percentiles(waited), waited)
     again = workload.requeue.requeue_at or 0
-    about, earliest, latest = (
-        timestamp(max(again, workload.created_at + _percentile(longer, percent)))
-        for percent in (HALF, TENTH, NINE_TENTHS)
+    earliest, about, latest = (
+        timestamp(max(again, workload.created_at + wait))
+        for wait in (found.earliest, found.middle, found.latest)
     )
     told = message(
-        "WaitOfSimilarWorkloads", workloads=len(longer), waited=waited // MICROSECONDS_PER_SECOND
+        "WaitOfSimilarWorkloads", workloads=longer, waited=waited // MICROSECONDS_PER_SECOND
     )
     return ExpectedStart(
         about=about,
         earliest=earliest,
         latest=latest,
         basis=text_of(told),
-        samples=len(longer),
-        calibration=calibration_of(waits),
+        samples=longer,
+        calibration=estimates.calibration(),
     )
 
 
-def _kept(workload: Workload, waits: Sequence[tuple[Instant, int]]) -> ExpectedStart | None:
-    """The range that would have been told at the submission, beside the start."""
-    reserved = condition(workload, "QuotaReserved")
-    before = sorted(wait for start, wait in waits if start < workload.created_at)
-    if len(before) < MIN_SAMPLES or reserved is None:
+def _kept(workload: Workload, waits: Waits) -> ExpectedStart | None:
+    """The range that was told at the submission, beside the start."""
+    created, reserved = workload.created_at, condition(workload, "QuotaReserved")
+    estimates = estimates_from(waits, created)
+    if estimates.longer_than() < MIN_SAMPLES or reserved is None:
         return None
-    created = workload.created_at
+    told = estimates.corrected(estimates.percentiles())
     return ExpectedStart(
-        about=timestamp(created + _percentile(before, HALF)),
-        earliest=timestamp(created + _percentile(before, TENTH)),
-        latest=timestamp(created + _percentile(before, NINE_TENTHS)),
-        samples=len(before),
-        calibration=calibration_of(waits),
+        about=timestamp(created + told.middle),
+        earliest=timestamp(created + told.earliest),
+        latest=timestamp(created + told.latest),
+        samples=estimates.longer_than(),
+        calibration=estimates_from(waits).calibration(),
         started_at=timestamp(reserved.last_transition_at),
     )
 
@@ -135,11 +136,11 @@ def _unforeseeable(cluster_state: ClusterState, why: Explanation) -> Message | N
     if why.dominant in UNPREDICTABLE_REASONS:
         return UNPREDICTABLE_REASONS[why.dominant]
     if any(blocker.type == "Queue" for blocker in why.blockers):
-        return INACTIVE_QUEUE
+        return message("QueueIsInactive")
     if why.dominant == "BehindHead":
         head = cluster_state.workloads.get(why.blockers[0].held_by[0])
         if head and head.explanation and head.explanation.dominant in UNPREDICTABLE_REASONS:
-            return UNSCHEDULABLE_HEAD
+            return message("HeadCannotStart")
     return None
 
 
@@ -163,26 +164,85 @@ def past_waits(models: ReadModels, keys: Iterable[WaitKey]) -> dict[WaitKey, Wai
     return {key: models.waits_like(*key, limit=MAX_SAMPLES) for key in dict.fromkeys(keys)}
 
 
-def calibration_of(waits: Sequence[tuple[Instant, int]]) -> Calibration:
-    """How many starts fell between the 10th and the 90th percentile of the waits before them.
+class StartEstimates:
+    """Ranges of waits as they are told at submissions, and how many of them held.
 
-    Each is given as start and wait, in the order of the starts. What started after a workload was
-    submitted did not count for its range.
+    The width is corrected by what was observed of ranges before, as waits change with the load:
+    the percentiles of past waits alone are too narrow where queues grow or shrink.
     """
-    known: list[int] = []
-    started, predictions, held = 0, 0, 0
-    for submitted_at, wait in sorted((start - wait, wait) for start, wait in waits):
-        while started < len(waits) and waits[started][0] < submitted_at:
-            insort(known, waits[started][1])
+
+    def __init__(self) -> None:
+        self._told = 0
+        self._held = 0
+        self._waits: list[int] = []
+        self._before, self._after = LimitCorrection(), LimitCorrection()
+
+    def calibration(self) -> Calibration:
+        """How many ranges were told of workloads that have started, and how many of them held."""
+        return Calibration(predictions=self._told, held=self._held)
+
+    def longer_than(self, wait: int = -1) -> int:
+        """How many known waits are longer."""
+        return len(self._waits) - bisect_right(self._waits, wait)
+
+    def percentiles(self, longer_than: int = -1) -> WaitRange:
+        """The 10th, 50th and 90th percentile of the known waits that are longer; some are."""
+        waits, first = self._waits, bisect_right(self._waits, longer_than)
+        count = len(waits) - first
+        places = (min(count - 1, count * each // 100) for each in (TENTH, HALF, NINE_TENTHS))
+        return WaitRange(*(waits[first + place] for place in places))
+
+    def corrected(self, found: WaitRange, longer_than: int = -1) -> WaitRange:
+        """The range with both limits corrected; it holds the median and only what is longer."""
+        earliest = max(longer_than + 1, found.earliest - self._before.value())
+        latest = found.latest + self._after.value()
+        return WaitRange(min(earliest, found.middle), found.middle, max(latest, found.middle))
+
+    def start(self, wait: int, percentiles: WaitRange | None, told: WaitRange | None) -> None:
+        """Takes in a start, and what was known and told of it at its submission."""
+        insort(self._waits, wait)
+        if percentiles is not None and told is not None:
+            self._before.observe(percentiles.earliest - wait, is_kept=told.earliest <= wait)
+            self._after.observe(wait - percentiles.latest, is_kept=wait <= told.latest)
+            self._told += 1
+            self._held += told.holds(wait)
+
+
+def estimates_from(waits: Waits, before: Instant | None = None) -> StartEstimates:
+    """The estimates of workloads that are alike, given as start and wait in the order of starts.
+
+    Each was told from the starts before its submission. Starts that are not `before` an instant do
+    not count; it is the state in which a submission of that instant was told of its range.
+    """
+    found = StartEstimates()
+    told: dict[int, tuple[WaitRange, WaitRange]] = {}
+    started = 0
+
+    def start_up_to(at: Instant | None) -> None:
+        nonlocal started
+        while started < len(waits) and (at is None or waits[started][0] < at):
+            found.start(waits[started][1], *told.pop(started, (None, None)))
             started += 1
-        if len(known) >= MIN_SAMPLES:
-            predictions += 1
-            held += _percentile(known, TENTH) <= wait <= _percentile(known, NINE_TENTHS)
-    return Calibration(predictions=predictions, held=held)
+
+    submissions = sorted((start - wait, number) for number, (start, wait) in enumerate(waits))
+    for submitted_at, number in submissions:
+        if before is not None and submitted_at >= before:
+            break
+        start_up_to(submitted_at)
+        if found.longer_than() >= MIN_SAMPLES:
+            percentiles = found.percentiles()
+            told[number] = (percentiles, found.corrected(percentiles))
+    start_up_to(before)
+    return found
 
 
-def _percentile(ordered: Sequence[int], percent: int) -> int:
-    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
+def calibration_of(models: ReadModels, cluster_queue: str) -> Calibration:
+    """How many ranges of the latest starts of each size held, of a ClusterQueue."""
+    keys = [(cluster_queue, size) for size in models.sizes_started(cluster_queue)]
+    found = [estimates_from(waits).calibration() for waits in past_waits(models, keys).values()]
+    return Calibration(
+        predictions=sum(each.predictions for each in found), held=sum(each.held for each in found)
+    )
 
 
 class PatchOperation(Schema, kw_only=True, frozen=True):

@@ -6,7 +6,7 @@ import typer
 
 from headgate.cli.commands.actions import DRAIN_HEADERS, drain_rows
 from headgate.cli.commands.watch import TIMELINE_HEADERS, earlier_entries, latest, rows_of
-from headgate.cli.commands.why import WITHOUT_HISTORY, blocker_table
+from headgate.cli.commands.why import WITHOUT_HISTORY, blocker_table, held_share
 from headgate.cli.kinds import (
     WORKLOAD,
     Kind,
@@ -26,7 +26,7 @@ from headgate.cli.options import (
     option,
 )
 from headgate.cli.output import Format, as_yaml, columns, fields, show, show_answer, tinted
-from headgate.cli.units import age_of
+from headgate.cli.units import age, age_of
 from headgate.client.client import HeadgateClient
 
 NODE = configured_kinds()["Node"]
@@ -130,6 +130,8 @@ def _describe_object(client: HeadgateClient, kind: Kind, found: Object) -> None:
     metadata = found["metadata"]
     if kind is NODE:
         _describe_workloads_on_node(client, metadata["name"])
+    if kind.name == "ClusterQueue":
+        _describe_starts(client, metadata["name"])
     place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
     stream = f"{kind.name.lower()}/{place}{metadata['name']}"
     events = client.read("/v1/events", {"stream": stream, "limit": str(TIMELINE_TAIL)})["items"]
@@ -148,6 +150,17 @@ def _describe_workloads_on_node(client: HeadgateClient, node: str) -> None:
     if preview["workloads"]:
         show("\nWorkloads on this node, and drain impact:")
         show(columns(DRAIN_HEADERS, drain_rows(preview)))
+
+
+def _describe_starts(client: HeadgateClient, queue: str) -> None:
+    """Shows the waits of the last day, and how many estimates of starts held."""
+    found = client.read("/v1/waits", {"clusterQueue": queue})
+    if found["waits"]:
+        p50, p95 = (age(found[f"wait{name}Seconds"]) for name in ("P50", "P95"))
+        show(f"\nStarts in the last day: {found['waits']}, wait p50 {p50}, p95 {p95}")
+    rate = held_share(found["estimates"])
+    if rate:
+        show(f"Start estimates: {rate}")
 
 
 _SHOWN_ABOVE = frozenset({"apiVersion", "kind", "metadata"})

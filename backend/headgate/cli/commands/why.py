@@ -163,9 +163,17 @@ def _expected(explanation: Object) -> str:
     if expected.get("cannotSay"):
         return str(expected["cannotSay"])
     text = f"Estimated start: {until(expected['earliest'])} to {until(expected['latest'])}"
-    past = expected.get("calibration", {})
-    rate = f"; {past['held']} of {past['predictions']} past estimates were right" if past else ""
-    return f"{text} ({expected['basis'].rstrip('.')}{rate})"
+    rate = held_share(expected.get("calibration"))
+    return f"{text} ({'; '.join(part for part in (expected['basis'].rstrip('.'), rate) if part)})"
+
+
+def held_share(calibration: Object | None) -> str:
+    """Returns how many past estimates of starts held; empty where none was told."""
+    if not calibration or not calibration["predictions"]:
+        return ""
+    held, predictions = calibration["held"], calibration["predictions"]
+    share = round(100 * held / predictions)
+    return f"{held} of {predictions} past estimates held, {share}% (aim 80%)"
 
 
 def blocker_table(blockers: list[Object]) -> str:

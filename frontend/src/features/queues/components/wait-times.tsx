@@ -15,7 +15,7 @@ import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { rangeWords, type TimeRange } from "@/lib/time-range";
 
 import { waitTimesQuery } from "../api/queues";
-import { placeOf, waitBars } from "../model/waits";
+import { estimateWords, placeOf, waitBars } from "../model/waits";
 import styles from "./wait-times.module.css";
 
 export function WaitTimes({ name }: { name: string }) {
@@ -36,6 +36,7 @@ export function WaitTimes({ name }: { name: string }) {
             <p className={styles.told}>
               Time from submission to quota reservation of {found.waits.toLocaleString("en")} {found.waits === 1 ? "start" : "starts"}. {sinceWords(found, range)}.
             </p>
+            {estimateWords(found) !== "" && <p className={styles.told}>{estimateWords(found)}</p>}
             {asTable ? <Rows waits={found} /> : <Histogram waits={found} />}
           </>
         )}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { placeOf, waitBars } from "./waits";
+import { estimateWords, placeOf, waitBars } from "./waits";
 
 const BOUNDS = [0, 1, 60, 3_600, 14_400, 86_400];
 const bucketsOf = (...counts: number[]) => BOUNDS.map((fromSeconds, index) => ({ fromSeconds, count: counts[index] ?? 0 }));
@@ -23,4 +23,10 @@ test("a wait stands within its bar, by how far it is from the bar's beginning", 
   expect(placeOf(1_830, bars)).toBe(62.5);
   const open = waitBars(bucketsOf(0, 0, 0, 0, 0, 1));
   expect(placeOf(1_000_000, open)).toBeCloseTo(100 * (5.5 / 6));
+});
+
+test("the share of estimates that held is told where there were some", () => {
+  expect(estimateWords({ estimates: { predictions: 214, held: 173 } })).toBe("81% of 214 starts fell inside the estimated range (aim 80%).");
+  expect(estimateWords({ estimates: { predictions: 0, held: 0 } })).toBe("");
+  expect(estimateWords({ estimates: null })).toBe("");
 });

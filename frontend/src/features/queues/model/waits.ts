@@ -10,6 +10,13 @@ export interface WaitBar {
   words: string;
 }
 
+/** How many of the latest starts fell inside the range that was told at their submission; empty without one. */
+export function estimateWords({ estimates }: Pick<WaitTimes, "estimates">): string {
+  if (estimates === null || estimates.predictions === 0) return "";
+  const share = Math.round((100 * estimates.held) / estimates.predictions);
+  return `${share}% of ${estimates.predictions.toLocaleString("en")} starts fell inside the estimated range (aim 80%).`;
+}
+
 /** Fewer bars than these would not look like a scale. */
 const MIN_BARS = 4;
 

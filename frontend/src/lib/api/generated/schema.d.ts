@@ -8128,6 +8128,7 @@ export interface components {
             waitP50Seconds: number | null;
             waitP95Seconds: number | null;
             buckets: components["schemas"]["WaitBucket"][];
+            estimates: components["schemas"]["Calibration"] | null;
         };
         /** WaitsView */
         WaitsView: {
