@@ -82,8 +82,19 @@ def _installation(address: str | None, seconds: float) -> Iterator[tuple[str, st
         time.sleep(seconds)
         with client_of(up) as client:
             client.ask_for_backtest(b"", {"from": "1"})
+            _simulate(client)
         yield up.url, token_of(up)
         up.stop()
+
+
+def _simulate(client: HeadgateClient) -> None:
+    """Records what the cordon of a host and the end of a workload would do."""
+    (node,) = client.read("/v1/nodes", {"limit": "1"})["items"]
+    (workload,) = client.read("/v1/workloads", {"limit": "1", "phase": "Running"})["items"]
+    metadata = workload["metadata"]
+    client.simulate(b"", {"cordon": node["metadata"]["name"], "record": "true"})
+    ended = f"workload/{metadata['namespace']}/{metadata['name']}"
+    client.simulate(b"", {"delete": ended, "record": "true", "title": "If one had ended"})
 
 
 def _photograph(screen: Screen, address: str, title: str, stem: Path) -> None:
