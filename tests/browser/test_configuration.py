@@ -36,11 +36,17 @@ def work(headgate: Up) -> Iterator[int]:
 
 
 def test_an_admin_changes_a_quota_and_undoes_it(screen: Screen, client: HeadgateClient) -> None:
+    """Line 8: an editor with line numbers, completion and lint at the line; diff, undo."""
     page = screen.page
     screen.open(HERE, "Configuration")
     editor = page.get_by_role("textbox", name="Manifests")
     expect(editor).to_contain_text("nominalQuota")
     before = written_in(editor)
+    expect(page.locator(".cm-lineNumbers")).to_contain_text("10")
+    editor.fill("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nspec:\n  coho")
+    page.keyboard.press("Control+Space")
+    page.get_by_role("option", name="cohortName").click()
+    expect(editor).to_contain_text("cohortName: ")
 
     editor.fill(before.replace('nominalQuota: "4"', "nominalQuota: many"))
     expect(page.get_by_text("Error", exact=True)).to_be_visible()

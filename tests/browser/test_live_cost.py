@@ -25,6 +25,7 @@ new MutationObserver(() => window.spoken.push(region.textContent)).observe(
 def test_an_idle_viewer_of_a_busy_page_sends_at_most_12_requests_a_minute(
     screen: Screen, client: HeadgateClient
 ) -> None:
+    """Line 12: changes are coalesced, and the last one is shown."""
     client.submit_batch([workload("busy", gpus=99)])
     path = f"/v1/namespaces/{NAMESPACE}/workloads/busy"
     screen.page.clock.install()

@@ -33,8 +33,11 @@ def admit(client: HeadgateClient, name: str) -> None:
 def test_overview_answers_in_five_seconds_and_does_not_shift(
     screen: Screen, client: HeadgateClient
 ) -> None:
+    """Line 2: figures, causes with their impact, queues, changes on the chart, and a brush."""
     # Figures are those of all work, and other tests of this file leave some.
     clear(client)
+    for verb in ("stop", "resume"):
+        client.act(f"/v1/clusterqueues/{LENDER}/{verb}", {"reason": "budget review"})
     admit(client, "shown-first")
     client.submit_batch([workload("never", gpus=99)])
     wait_until(
@@ -52,10 +55,20 @@ def test_overview_answers_in_five_seconds_and_does_not_shift(
     change = re.compile("1 workload, ([+\u2212]\\d+ in|as) \\d+ [smh]")
     expect(figures).to_contain_text(change)
     causes = page.get_by_role("region", name="Needs attention")
-    expect(causes.get_by_role("listitem").first).to_contain_text("never is unschedulable")
+    cause = causes.get_by_role("listitem").filter(has_text="never is unschedulable")
+    (told,) = [
+        one for one in client.read("/v1/attention")["causes"] if one["kind"] == "NeverStarts"
+    ]
+    expect(cause).to_contain_text(str(told["count"]))
+    assert told["gpuSeconds"] > 0
+    expect(cause).to_contain_text("GPU-h")
+    changes = page.get_by_role("list", name="Changes and outages").get_by_role("link")
+    expect(changes.and_(page.get_by_role("link", name=LENDER)).first).to_be_attached()
     queues = page.get_by_role("region", name="Queues")
     row = queues.get_by_role("row").filter(has=page.get_by_role("link", name=QUEUE, exact=True))
     expect(row).to_contain_text("1/4")
+    for head in ("Borrowed", "Pending", "Wait p95", "Oldest"):
+        expect(queues.get_by_role("columnheader", name=head)).to_be_visible()
     expect(queues.get_by_role("row").filter(has_text=LENDER)).to_contain_text("0/4")
     # While the log grows every figure stays where it is.
     for number in range(3):

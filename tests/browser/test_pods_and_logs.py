@@ -140,7 +140,7 @@ def test_pods_and_their_output_are_seen_while_they_run(
 def test_story_of_a_researcher_from_a_gang_that_cannot_fit_to_one_that_succeeds(
     overview: Screen, client: HeadgateClient, agent: None, hand: type[Pointer | Keyboard]
 ) -> None:
-    """Told at once, lowered by the offered remedy, logs watched, resubmitted after a failure."""
+    """Submitted, told at once, lowered by the remedy, logs watched, resubmitted after a failure."""
     page, does = overview.page, hand(overview.page)
     wait_until(lambda: NODE in _cpus_of_nodes(client), "the agent has told of its host")
     overview.press_pair("g", "n")
@@ -157,10 +157,16 @@ def test_story_of_a_researcher_from_a_gang_that_cannot_fit_to_one_that_succeeds(
         does.write(page.get_by_label(label, exact=True), value)
     forecast = page.get_by_role("region", name="Forecast")
     expect(forecast.get_by_role("status")).to_contain_text("Unschedulable")
-    does.press(forecast.get_by_role("button", name="1 pod instead of 3"))
-    expect(forecast.get_by_role("status")).to_contain_text("Starts now")
     page.keyboard.press("Control+Enter")
+    expect(forecast.get_by_role("alert")).to_contain_text("can never start")
+    does.press(forecast.get_by_role("button", name="Submit anyway"))
     expect(page.get_by_role("heading", level=1, name=f"default/{name}")).to_be_visible()
+    expect(page.get_by_role("heading", level=2, name="Unschedulable")).to_be_visible()
+    remedy = page.get_by_role("listitem").filter(has_text="1 pod instead of 3")
+    expect(remedy.get_by_text("Starts now")).to_be_visible()
+    # A remedy that is simulated once the workload has started is refused, which the console tells.
+    expect(page.get_by_text("Simulating…")).to_have_count(0)
+    does.press(remedy.get_by_role("button", name="Apply"))
 
     does.tab(page.get_by_role("tab", name="Overview"), page.get_by_role("tab", name="Logs"))
     log = page.get_by_role("log", name="Logs")

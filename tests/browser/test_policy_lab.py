@@ -74,6 +74,7 @@ def _outcome(screen: Screen) -> Locator:
 def test_policy_lab_replays_a_moved_quota_and_checks_the_applied_one(
     screen: Screen, client: HeadgateClient, waits: None
 ) -> None:
+    """Line 9: a moved slider is replayed, its chart is a table too, and what is applied checked."""
     page = screen.page
     screen.open("/simulations/lab?resource=cpu", "Policy lab")
     page.get_by_role("slider", name=SLIDER).press("Shift+ArrowRight")

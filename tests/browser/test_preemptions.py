@@ -127,6 +127,19 @@ def test_a_round_is_followed_from_plan_to_start(screen: Screen, client: Headgate
     expect(screen.page.get_by_text("Admitted after")).to_be_visible()
 
 
+def test_a_workload_tells_what_preempted_it_and_what_it_preempted(screen: Screen) -> None:
+    """Line 6: the preemption history of a workload, both ways."""
+    screen.open("/workloads/story/first", "story/first")
+    page = screen.page
+    rounds = page.get_by_role("listitem").filter(
+        has=page.get_by_role("link", name="View", exact=True)
+    )
+    expect(rounds).to_contain_text("Preempted by story/borrower")
+    rounds.get_by_role("link", name="story/borrower").click()
+    expect(page.get_by_role("heading", level=1, name="story/borrower")).to_be_visible()
+    expect(rounds.last).to_contain_text("Preempted 1: story/first")
+
+
 def test_the_ledger_is_narrowed_in_the_address(screen: Screen) -> None:
     screen.open("/preemptions", "Preemptions")
     screen.page.get_by_label("Workload", exact=True).fill("story/first")
@@ -139,6 +152,7 @@ def test_the_ledger_is_narrowed_in_the_address(screen: Screen) -> None:
 def test_each_row_tells_rule_victims_and_cost_at_every_width(
     screen: Screen, client: HeadgateClient
 ) -> None:
+    """Line 10: preemptor, rule, victims and cost of each round, readable at every width."""
     rounds = client.read("/v1/preemptions", {"cohort": "tale"})["items"]
     screen.open("/preemptions?cohort=tale", "Preemptions")
     page = screen.page

@@ -208,6 +208,7 @@ def test_the_pages_are_accessible(browser: Browser, headgate: Up, scheme: str) -
 
 
 def test_one_time_range_goes_along_and_an_incident_link_shows_the_past(screen: Screen) -> None:
+    """Line 11: a range for all pages, a past that is read-only, and a link to an incident."""
     page = screen.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     screen.open("/?last=1h", "Overview")

@@ -171,6 +171,7 @@ def test_near_fits_are_accessible_on_narrow_screens(
 def test_a_host_is_focused_in_two_actions_and_walked_to_by_keys(
     screen: Screen, client: HeadgateClient
 ) -> None:
+    """Line 7: found by name in two actions; health, near fits and a table beside the map."""
     client.act(f"/v1/nodes/{HOSTS[1]}/cordon", {"reason": "a fan is loud"})
     screen.open(f"/topology?map=cells&near={GANG}", "Topology")
     page = screen.page

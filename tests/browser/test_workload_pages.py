@@ -43,6 +43,14 @@ def test_workload_grid(screen: Screen, client: HeadgateClient) -> None:
         "aria-sort", "descending"
     )
     expect(page.get_by_role("row").nth(1)).to_contain_text("grid-most")
+    for column in ("Owner", "GPU", "Wait", "Run time", "Reason"):
+        expect(page.get_by_role("columnheader", name=column, exact=True)).to_be_visible()
+    requeues = page.get_by_role("columnheader", name="Requeues")
+    expect(requeues).to_have_count(0)
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("menuitemcheckbox", name="Requeues").click()
+    expect(requeues).to_be_visible()
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Group").click()
     page.get_by_role("menuitemcheckbox", name="LocalQueue").click()
     head = screen.row("team-a/main").first
@@ -55,7 +63,11 @@ def test_workload_grid(screen: Screen, client: HeadgateClient) -> None:
     page.reload()
     expect(head).to_contain_text("219 GPU")
     expect(page.get_by_role("button", name="Remove owner:me")).to_be_visible()
-    page.get_by_role("link", name="Unschedulable").click()
+    expect(requeues).to_be_visible()
+    views = page.get_by_role("navigation", name="Views")
+    for view in ("Mine", "Stuck", "Unschedulable", "Failed today", "Largest"):
+        expect(views.get_by_role("link", name=view)).to_be_visible()
+    views.get_by_role("link", name="Unschedulable").click()
     expect(page).to_have_url(re.compile(r"filter=phase%3AUnschedulable"))
     expect(screen.row("grid-most")).to_contain_text("Unschedulable")
     assert screen.violations() == []
