@@ -167,6 +167,17 @@ def test_what_kubernetes_adds_to_every_pod_is_not_named() -> None:
     assert told(job) == {}
 
 
+def test_a_workload_that_wants_restarts_is_told_to_say_how_often() -> None:
+    pods = {"name": "main", "template": a_pod_spec(restartPolicy="OnFailure")}
+    workload = a_manifest("Workload", spec={"podSets": [pods]})
+    (found,) = told(workload).items()
+    assert found[0] == "/spec/podSets/0/template/spec/restartPolicy"
+    assert "without retryPolicy" in found[1]
+    retried = {"podSets": [pods], "retryPolicy": {"limit": 2}}
+    assert told(a_manifest("Workload", spec=retried)) == {}
+    assert told(a_job(a_pod_spec(restartPolicy="OnFailure"))) == {}
+
+
 def test_fields_of_a_job_about_its_controller_are_named() -> None:
     found = told(a_job(a_pod_spec(), managedBy="x.org/y", manualSelector=True, selector={"a": "b"}))
     assert found == {

@@ -342,6 +342,10 @@ MANIFEST_TEXTS: Mapping[str, Text] = {
     ),
     "FeatureGateUnknown": Text("Unknown feature gate {gate}", "Omit it[, or write {nearest}]."),
     "FieldWithoutEffect": Text("{field} has no effect here", "Omit it."),
+    "RestartPolicyWithoutRetries": Text(
+        "OnFailure has no effect without retryPolicy: the first failed pod fails the workload",
+        "Set spec.retryPolicy, as in retryPolicy: {limit: 6}.",
+    ),
     # Fields
     "FieldUnknown": Text(
         "Unknown field {field}", "[Did you mean {nearest}?][Known fields: {known:all}.]"

@@ -57,6 +57,9 @@ def read_workload(spec: Fields, metadata: Metadata) -> ReadWorkload:
         pod_set, template = _pod_set(fields)
         pod_sets.append(pod_set)
         templates.append(template)
+        if template.restart_policy == "OnFailure" and not spec.has("retryPolicy"):
+            pod = fields.child_or_empty("template").child_or_empty("spec")
+            pod.warn("restartPolicy", "RestartPolicyWithoutRetries")
     has_explicit_priority = spec.has("priority")
     settings = settings_of(spec, metadata, templates)
     eviction = spec.child("evictionPolicy")
