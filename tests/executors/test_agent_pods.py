@@ -15,10 +15,22 @@ import pytest
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.reconcile import report_of
-from headgate.executor.substrate import CannotStart, ObservedRun, RunEnd, StopOrder
+from headgate.executor.substrate import (
+    CannotStart,
+    ObservedRun,
+    RunEnd,
+    SessionPlan,
+    StopOrder,
+)
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.host import AgentHost
-from headgate.executor.substrates.agent.run_directory import CgroupLayout, Launch, Supervisor
+from headgate.executor.substrates.agent.run_directory import (
+    CgroupLayout,
+    Launch,
+    Started,
+    Supervisor,
+)
+from headgate.executor.substrates.agent.terminal import AgentSession, SessionLaunch
 from headgate.executor.substrates.agent.wake_socket import AlreadyRuns, WakeSocket, tell
 from headgate.executor.substrates.agent.zygote import SHIM_LOG
 from tests.executors.pods import (
@@ -191,6 +203,25 @@ def test_a_pod_tells_its_result_by_a_file(host: AgentHost) -> None:
     assert result_of(host, 3, "true") == ""
     replaced = 'rm "$HEADGATE_RESULT_FILE"; mkfifo "$HEADGATE_RESULT_FILE"'
     assert result_of(host, 4, replaced) == ""
+
+
+def test_a_command_beside_a_pod_that_has_just_ended_says_so(
+    host: AgentHost, tmp_path: Path
+) -> None:
+    """Its directory was read before it ended; what it stood in is gone."""
+    host.start(plan_of(key_of(), template_of("true")))
+    ended(host, key_of())
+    launch = files.read(directory_of(tmp_path) / files.LAUNCH, Launch)
+    started = files.read(directory_of(tmp_path) / files.STARTED, Started)
+    assert launch is not None
+    assert started is not None
+    gone = msgspec.structs.replace(launch, working_directory=str(tmp_path / "gone"))
+    plan = SessionPlan(command=("true",))
+    session = AgentSession(SessionLaunch(launch=gone, pid=started.pid, plan=plan))
+    told = session.read()
+    session.close()
+    assert told is not None
+    assert (told.exit_code, told.message) == (126, "the pod has ended")
 
 
 def test_a_pod_may_ask_for_another_signal_before_its_checkpoint(host: AgentHost) -> None:

@@ -168,7 +168,8 @@ class _Command:
             self._start()
         except OSError as failure:
             message = f"{failure.filename or 'start'}: {failure.strerror}"
-            self._tell_exit(CANNOT_START, message)
+            is_over = not Path(f"/proc/{self._launch.pid}").exists()
+            self._tell_exit(CANNOT_START, "the pod has ended" if is_over else message)
             return
         try:
             status = self._relay()
