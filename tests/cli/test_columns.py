@@ -11,6 +11,7 @@ import pytest
 from headgate.cli.cells import from_template, values_at
 from headgate.cli.commands.get import custom_columns
 from headgate.cli.commands.submit import WorkloadOptions, manifest_of
+from headgate.cli.commands.tree import in_order
 from headgate.cli.failures import CommandFailed
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
@@ -136,3 +137,8 @@ def test_names_of_queues_are_completed(
     }
     told = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
     assert told.stdout.split() == [name]
+
+
+def test_gpus_come_before_cpu_where_use_over_time_is_told() -> None:
+    lines = [{"flavor": "a100", "resource": name} for name in ("cpu", "memory", "nvidia.com/gpu")]
+    assert [line["resource"] for line in in_order(lines)] == ["nvidia.com/gpu", "cpu", "memory"]

@@ -119,7 +119,8 @@ def test_logs_show_each_line_with_its_rank(
     assert headgate("logs", "ranks").stdout == "[0] one\n[0] two\n[1] other\n[1] no end\n"
     assert headgate("logs", "ranks", "--pod", "1").stdout == "other\nno end"
     assert headgate("logs", "ranks", "--pod", "main/0", "--tail", "1").stdout == "two\n"
-    assert headgate("logs", "ranks", "--attempt", "7").stdout == ""
+    nothing = headgate("logs", "ranks", "--attempt", "7")
+    assert (nothing.stdout, nothing.stderr) == ("", "No output yet\n")
     timed = headgate("logs", "ranks", "--pod", "0", "--timestamps").stdout.splitlines()
     assert [line[-4:] for line in timed] == [" one", " two"]
     assert headgate("logs", "absent", code=3).stdout == ""

@@ -146,6 +146,7 @@ def test_the_history_of_an_object_is_reported(headgate: Invoker) -> None:
     (made,) = headgate.json("history", "cq", "small")["items"]
     assert "clusterqueue/small" in headgate("history", "cq", "small").stdout
     assert headgate.json("history", "cq/small")["items"] == [made]
+    assert "no changes of clusterqueue/none" in headgate("history", "cq/none", code=3).stderr
     tried = headgate("revert", "cq/small", "--to", str(made["position"]), "--dry-run").stdout
     assert "No other workloads affected" in tried
     assert "specify the object" in headgate("revert", "cq", "--to", "1", code=2).stderr

@@ -50,6 +50,8 @@ def history(
         query["stream"] = stream_of(kind, name, namespace)
     with client_of(ctx) as client:
         found = client.read("/v1/history", query)
+    if name and not found["items"]:
+        raise CommandFailed(f"no changes of {query['stream']}", code=ExitCode.NOT_FOUND)
     if show_value(found, output):
         return
     for revision in found["items"]:

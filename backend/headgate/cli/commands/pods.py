@@ -8,6 +8,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Collection, Iterator
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -161,7 +162,13 @@ def logs(
         source = PodLogStream(client.connection, place, name, query)
         output = RunOutput(source, is_prefixed=(len(pod) or count) > 1, with_times=timestamps)
         try:
-            output.show(source.follow() if follow else source.read())
+            outputs = iter(source.follow() if follow else source.read())
+            first = next(outputs, None)
+            if first is None:
+                is_over = follow or found["status"]["phase"] in FINISHED
+                say("No output" if is_over else "No output yet")
+            else:
+                output.show(chain((first,), outputs))
         finally:
             source.close()
 

@@ -29,6 +29,7 @@ from headgate.cli.output import (
 )
 from headgate.cli.units import amount, amounts, counted, fair_share, share, timestamp_before
 from headgate.client.client import HeadgateClient
+from headgate.domain.values.quantities import resource_rank
 from headgate.messages.rendering import resource_word
 
 Object = dict[str, Any]
@@ -199,10 +200,15 @@ def usage(
     query = {"since": timestamp_before(since), "points": str(points)}
     with client_of(ctx) as client:
         found = client.read(f"/v1/clusterqueues/{queue}/usage", query)
-    rows = [_row(point, line) for point in found["points"] for line in point["lines"]]
+    rows = [_row(point, line) for point in found["points"] for line in in_order(point["lines"])]
     show_answer(found, USAGE_HEADERS, rows, output, no_headers=no_headers)
     if not found["complete"]:
         say("Too much data for this range. The latest points are missing.")
+
+
+def in_order(lines: list[Object]) -> list[Object]:
+    """Returns the lines of a point by flavor, GPUs before CPU and memory."""
+    return sorted(lines, key=lambda line: (line["flavor"], resource_rank(line["resource"])))
 
 
 def _row(point: Object, line: Object) -> list[str]:
