@@ -23,7 +23,9 @@ from headgate.executor.substrate import (
     StopOrder,
 )
 from headgate.executor.substrates.agent import run_directory as files
-from headgate.executor.substrates.agent.host import AgentHost
+from headgate.executor.substrates.agent.host import AgentHost, HostSettings
+from headgate.executor.substrates.agent.inventory import Gpu, NodeSettings
+from headgate.executor.substrates.agent.pod_template import PodRules
 from headgate.executor.substrates.agent.run_directory import (
     CgroupLayout,
     Launch,
@@ -203,6 +205,41 @@ def test_a_pod_tells_its_result_by_a_file(host: AgentHost) -> None:
     assert result_of(host, 3, "true") == ""
     replaced = 'rm "$HEADGATE_RESULT_FILE"; mkfifo "$HEADGATE_RESULT_FILE"'
     assert result_of(host, 4, replaced) == ""
+
+
+class OneGpu:
+    """A host with one GPU."""
+
+    def gpus(self) -> list[Gpu]:
+        return [Gpu(id="GPU-1", model="H100", memory_bytes=1 << 30)]
+
+
+def test_a_pod_waits_for_a_gpu_that_a_stopping_pod_has_and_not_for_others(tmp_path: Path) -> None:
+    settings = HostSettings(
+        directory=tmp_path / "agent",
+        node=NodeSettings(name="host-1", executor=f"gpu-{os.getpid()}"),
+        rules=PodRules(allow_root=True),
+    )
+    host = AgentHost(settings, OneGpu())
+    template = shell("trap '' TERM; echo $CUDA_VISIBLE_DEVICES; while :; do sleep 0.02; done")
+    template["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 1}}
+    first, second = plan_of(key_of(0), template), plan_of(key_of(1), template)
+    try:
+        host.start(first)
+        assert lines(host, 1) == ["GPU-1"]
+        with pytest.raises(CannotStart, match="1 GPUs requested, 0 of 1 free"):
+            host.start(second)
+        host.signal(first.key, StopOrder(id="e1", attempt=1))
+        host.start(second)
+        assert set(host.observe()) == {first.key.name}
+        host.kill(first.key)
+        ended(host, first.key)
+        host.start(second)
+        assert set(host.observe()) == {first.key.name, second.key.name}
+        host.kill(second.key)
+        ended(host, second.key)
+    finally:
+        host.close()
 
 
 def test_a_command_beside_a_pod_that_has_just_ended_says_so(

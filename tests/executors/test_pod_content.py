@@ -12,7 +12,8 @@ import pytest
 from headgate.client.transport import Problem, ServerProblem
 from headgate.client.uploads import archive_of
 from headgate.executor.substrate import CannotStart, PodPlan, RunKey
-from headgate.executor.substrates.agent.pod_content import FetchedUploads, StillFetching, extract
+from headgate.executor.substrates.agent.pod_content import FetchedUploads, extract
+from headgate.executor.substrates.agent.run_directory import StartsLater
 
 
 def plan(digest: str) -> PodPlan:
@@ -44,7 +45,7 @@ class Server:
 
     def awaited(self, uploads: FetchedUploads, digest: str) -> Path | None:
         """The archive once it is fetched."""
-        with pytest.raises(StillFetching):
+        with pytest.raises(StartsLater):
             uploads.archive_for(plan(digest))
         uploads.close()
         return uploads.archive_for(plan(digest))
@@ -77,7 +78,7 @@ def test_a_refusal_of_the_server_ends_the_start_and_an_outage_does_not(tmp_path:
         refusing.awaited(FetchedUploads(tmp_path, refusing.fetch, refusing.ended.set), digest)
     away = Server(status=503)
     uploads = FetchedUploads(tmp_path, away.fetch, away.ended.set)
-    with pytest.raises(StillFetching):
+    with pytest.raises(StartsLater):
         away.awaited(uploads, digest)
     uploads.close()
 

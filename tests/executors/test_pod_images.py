@@ -17,9 +17,9 @@ from headgate.cli.options import directory_of, with_image
 from headgate.executor.substrate import CannotStart, SessionPlan
 from headgate.executor.substrates.agent.host import AgentHost, HostSettings
 from headgate.executor.substrates.agent.inventory import NodeSettings
-from headgate.executor.substrates.agent.pod_content import PodImages, StillFetching, find_podman
+from headgate.executor.substrates.agent.pod_content import PodImages, find_podman
 from headgate.executor.substrates.agent.pod_template import PodRules, read_template
-from headgate.executor.substrates.agent.run_directory import Image
+from headgate.executor.substrates.agent.run_directory import Image, StartsLater
 from tests.executors.pods import (
     NoGpus,
     ended,
@@ -109,7 +109,7 @@ def fetched(images: PodImages, template: Any, run: int = 1) -> Image | None:
     def look() -> list[Image | None]:
         try:
             return [images.image_for(plan_of(key_of(run=run), template))]
-        except StillFetching:
+        except StartsLater:
             return []
 
     return eventually(look)[0]

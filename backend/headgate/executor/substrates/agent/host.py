@@ -41,7 +41,6 @@ from headgate.executor.substrates.agent.pod_content import (
     Fetch,
     FetchedUploads,
     PodImages,
-    StillFetching,
 )
 from headgate.executor.substrates.agent.pod_directory import (
     VOLUMES,
@@ -70,6 +69,7 @@ from headgate.executor.substrates.agent.run_directory import (
     Lease,
     RunContext,
     Started,
+    StartsLater,
     Stop,
 )
 from headgate.executor.substrates.agent.terminal import AgentSession, open_session
@@ -84,10 +84,7 @@ FENCE_MARGIN_SECONDS = 3.0
 
 
 class HostSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an agent of one host keeps its runs, its node, and what pods may do.
-
-    Without the path of `podman` pods have no images.
-    """
+    """The runs, node and pod rules of a host's agent; without `podman` pods have no images."""
 
     directory: Path
     node: NodeSettings
@@ -156,7 +153,7 @@ class AgentHost:
     def start(self, plan: PodPlan) -> None:
         """Starts a run unless there is a directory for it. Raises `CannotStart`.
 
-        One with an upload or an image starts at a later call, once that is fetched.
+        It starts at a later call where an upload or image is to be fetched or pods leave its GPUs.
         """
         name = plan.key.name
         directory = self._runs_root / name
@@ -165,16 +162,16 @@ class AgentHost:
         try:
             archive = self._uploads.archive_for(plan)
             image = self._images.image_for(plan)
-        except StillFetching:
+            template = read_template(
+                plan,
+                self._settings.rules,
+                directory / VOLUMES,
+                host_variables(directory, self._settings.node.name, plan),
+                image,
+            )
+            devices = self._free_gpus(template)
+        except StartsLater:
             return
-        template = read_template(
-            plan,
-            self._settings.rules,
-            directory / VOLUMES,
-            host_variables(directory, self._settings.node.name, plan),
-            image,
-        )
-        devices = self._free_gpus(template)
         launch = self._launch_of(plan, template, directory, devices)
         try:
             prepare_pod(directory, plan, template, self._settings.node.name, archive)
@@ -266,11 +263,14 @@ class AgentHost:
         self._wakes.close()
 
     def _free_gpus(self, template: PodTemplate) -> tuple[str, ...]:
-        """Returns the GPUs that a pod gets, and tells it. Raises `CannotStart`."""
+        """Returns the GPUs that a pod gets, and tells it. Raises `CannotStart`, `StartsLater`."""
         if not template.gpus:
             return ()
-        living = (run for run in self._runs.values() if run.observed.state != "Ended")
-        used = {device for run in living for device in run.launch.devices}
+        used = {
+            device: not (run.directory / files.STOP).exists()
+            for run in self._runs.values()
+            for device in (run.launch.devices if run.observed.state != "Ended" else ())
+        }
         devices = free_gpus(template.gpus, self._gpu_ids, used)
         template.environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
         return devices

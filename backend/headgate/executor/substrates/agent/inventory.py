@@ -7,13 +7,14 @@ instances then), as the single strategy of NVIDIA's device plugin has it.
 import contextlib
 import os
 import platform
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
 from headgate.executor.substrate import CannotStart, NodeDescription, Object
+from headgate.executor.substrates.agent.run_directory import StartsLater
 
 GPU = "nvidia.com/gpu"
 HOSTNAME = "kubernetes.io/hostname"
@@ -148,9 +149,14 @@ def memory_of_host(meminfo: Path = Path("/proc/meminfo")) -> int:
     return 0
 
 
-def free_gpus(count: int, known: Sequence[str], used: Collection[str]) -> tuple[str, ...]:
-    """Returns so many GPUs that no pod has. Raises `CannotStart`."""
+def free_gpus(count: int, known: Sequence[str], used: Mapping[str, bool]) -> tuple[str, ...]:
+    """Returns so many GPUs that no pod has; `used` says of those that one has if it stays.
+
+    Raises `StartsLater` where pods that were told to stop have them, and `CannotStart`.
+    """
     free = [device for device in known if device not in used]
+    if len(free) < count <= sum(not used.get(device) for device in known):
+        raise StartsLater
     if len(free) < count:
         raise CannotStart(f"{count} GPUs requested, {len(free)} of {len(known)} free")
     return tuple(free[:count])

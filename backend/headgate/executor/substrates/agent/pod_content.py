@@ -21,7 +21,12 @@ from headgate.client.transport import ServerProblem
 from headgate.domain.values.capabilities import upload_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.substrate import CannotStart, Object, PodPlan
-from headgate.executor.substrates.agent.run_directory import ROOT_ACCOUNT, Account, Image
+from headgate.executor.substrates.agent.run_directory import (
+    ROOT_ACCOUNT,
+    Account,
+    Image,
+    StartsLater,
+)
 
 # Python 3.11.4 is the first with filters of what archives may do.
 _FILTERING = "tarfile" if hasattr(tarfile, "data_filter") else "backports.tarfile"
@@ -46,10 +51,6 @@ Fetch = Callable[[str, str], Iterator[bytes]]
 """Gives the archive of a workload (`namespace/name`) and digest in pieces."""
 
 
-class StillFetching(Exception):
-    """The archive or image is on its way; the pod starts at a later call."""
-
-
 class FetchedUploads:
     """The archives of a host. A fetch runs in a thread of its own and calls `wake` at its end."""
 
@@ -72,7 +73,7 @@ class FetchedUploads:
     def archive_for(self, plan: PodPlan) -> Path | None:
         """Returns the archive that a pod begins in, None where it begins in none.
 
-        Raises `StillFetching`, and `CannotStart` where the server refuses it.
+        Raises `StartsLater`, and `CannotStart` where the server refuses it.
         """
         workload, digest = plan.key.workload, upload_of(plan.template)
         if not digest:
@@ -85,7 +86,7 @@ class FetchedUploads:
             if refused:
                 raise CannotStart(f"upload {digest}: {refused}")
             if digest in self._fetching:
-                raise StillFetching
+                raise StartsLater
             with contextlib.suppress(FileNotFoundError):
                 os.utime(path)
                 return path
@@ -95,7 +96,7 @@ class FetchedUploads:
             self._fetching[digest] = thread
         self._remove_unused()
         thread.start()
-        raise StillFetching
+        raise StartsLater
 
     def close(self) -> None:
         """Waits a little for fetches that are under way; the next start fetches what is missing."""
@@ -233,7 +234,7 @@ class PodImages:
     def image_for(self, plan: PodPlan) -> Image | None:
         """Returns the image of a pod, mounted; None where it has none, or where podman is missing.
 
-        Raises `StillFetching`, and `CannotStart` where podman does not get it. It is pulled where
+        Raises `StartsLater`, and `CannotStart` where podman does not get it. It is pulled where
         the host has none of its name, and with `imagePullPolicy: Always` for each run.
         """
         name, policy = _image_of(plan.template)
@@ -256,7 +257,7 @@ class PodImages:
                 threading.Thread(
                     target=self._get, args=(key, name, policy), name="image", daemon=True
                 ).start()
-        raise StillFetching
+        raise StartsLater
 
     def _get(self, key: str, name: str, policy: str) -> None:
         found, refused = None, ""

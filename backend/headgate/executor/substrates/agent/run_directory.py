@@ -174,6 +174,10 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
     is_by_wall_clock: bool = False
 
 
+class StartsLater(Exception):
+    """What the pod needs is on its way; it starts at a later call."""
+
+
 class Exit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a pod ended; exactly one of `exit_code` and `signal` is given unless it never started.
 
