@@ -39,7 +39,7 @@ from tests.bench.reads import (
     until_at_rest,
 )
 from tests.bench.start import UPGRADES, first_decision, settle
-from tests.bench.storage import follow, storage_each
+from tests.bench.storage import EARLIER, follow, storage_each, train
 from tests.builders.mixes import Mix, a_manifest_of
 
 PARTITIONS = 10
@@ -121,8 +121,9 @@ def _installation(filled: Filled, sizes: Sizes) -> Iterator[Target]:
     directory, platform, population = filled
     url = platform.settings.database_url
     with _noted("fill to half"):
-        population.add_finished_at_once("training", sizes.finished // 2)
-        population.add_pending("training", sizes.pending // 2)
+        _fill(population, min(EARLIER, sizes.finished) // 2, min(EARLIER, sizes.pending) // 2)
+        train(platform, population, "training")
+        _fill(population, sizes.finished // 2, sizes.pending // 2)
     with _noted("follow and settle"):
         follow(platform)
         settle(platform)
@@ -131,8 +132,7 @@ def _installation(filled: Filled, sizes: Sizes) -> Iterator[Target]:
     with _noted("storage"):
         yield from _storage(platform, population, sizes)
     with _noted("fill"):
-        population.add_finished_at_once("training", sizes.finished - population.finished)
-        population.add_pending("training", sizes.pending - population.pending)
+        _fill(population, sizes.finished, sizes.pending)
     with _noted("follow and settle"):
         follow(platform)
         settle(platform)
@@ -144,6 +144,12 @@ def _installation(filled: Filled, sizes: Sizes) -> Iterator[Target]:
         yield _at_most(f"processor time of a batched submit, {mix}", cost, most, "µs")
     with _noted("starts and shares"):
         yield from _starts(platform, population)
+
+
+def _fill(population: Population, finished: int, pending: int) -> None:
+    """Adds workloads up to these numbers."""
+    population.add_finished_at_once("training", max(0, finished - population.finished))
+    population.add_pending("training", max(0, pending - population.pending))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import argparse
 import msgspec
 import psycopg
 
+from headgate.adapters.postgres.connections import USES_OF_DICTIONARY
 from headgate.bootstrap import Platform
 from tests.bench.population import Population, filled_database
 from tests.builders.mixes import MIXES, Mix
@@ -66,7 +67,7 @@ def storage_each(
 ) -> Storage:
     """Trains a dictionary and adds so many workloads; returns what each took when all follow."""
     url = platform.settings.database_url
-    platform.maintenance.train_dictionary()
+    train(platform, population, mix)
     follow(platform)
     sizes, wal = _sizes(url), _wal(url)
     if is_life:
@@ -77,6 +78,16 @@ def storage_each(
     grown = {table: size - sizes.get(table, 0) for table, size in _sizes(url).items()}
     tables = {table: size / count for table, size in grown.items() if table not in DELETABLE}
     return Storage(tables=tables, wal=(_wal(url) - wal) / count)
+
+
+def train(platform: Platform, population: Population, mix: Mix) -> None:
+    """Trains a dictionary, and appends until it is used: connections look for it now and then.
+
+    Else the first groups of a bench, of hundreds of workloads each, would be stored as JSON.
+    """
+    platform.maintenance.train_dictionary()
+    for _ in range(USES_OF_DICTIONARY + 1):
+        population.add_pending(mix, 1)
 
 
 def _add_lives(population: Population, mix: Mix, count: int, url: str) -> None:
