@@ -356,6 +356,7 @@ STATES = st.one_of(
                 {},
                 {"hold": Hold(owner="ada", reason="later", held_at=3)},
                 {"admission": Admission(cluster_queue="lent", pod_set_assignments=())},
+                {"finished_at": 4},
             )
         ),
     ),
@@ -385,11 +386,18 @@ def test_kept_counts_are_those_of_a_recount(
         for by in (None, *get_args(GroupField), "cause"):
             found = adapters.models.workload_groups(WorkloadQuery(where=where), by)
             assert found == grouped(zip(kept, queues, strict=True), by)
+    loaded = adapters.models.load([f"workload/{space}/{name}" for name in states])
+    assert [each.state for each in loaded] == list(states.values())
     assert adapters.models.miscounted() == 0
 
 
 PLACES: tuple[tuple[str, ...] | None, ...] = (None, ("a",), ("a", "c"), ())
-OF_PHASES = ((), ("Pending",), ("OnHold", "Unschedulable", "QuotaReserved"))
+OF_PHASES = (
+    (),
+    ("Pending",),
+    ("Succeeded", "Failed"),
+    ("OnHold", "Unschedulable", "QuotaReserved"),
+)
 
 
 @pytest.mark.parametrize("text", ["", "phase:Pending,OnHold", "-phase:OnHold"])
@@ -398,10 +406,11 @@ def test_newest_pages_of_places_are_those_of_one_list(adapters: Adapters, text: 
         {},
         {"hold": Hold(owner="ada", reason="later", held_at=3), "owner": ADA},
         {"admission": Admission(cluster_queue="lent", pod_set_assignments=())},
+        {"finished_at": CREATED + 9},
     )
     found = [
-        workload(f"w{n:02}", "abc"[n % 3], created_at=CREATED + n // 4, **shapes[n // 3 % 3])
-        for n in range(18)
+        workload(f"w{n:02}", "abc"[n % 3], created_at=CREATED + n // 4, **shapes[n // 3 % 4])
+        for n in range(24)
     ]
     show(adapters, *found)
     for spaces, phases, keys in product(PLACES, OF_PHASES, ((), ("a/w03", "b/w04"))):

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
     SmallInteger,
     Table,
     Text,
@@ -177,66 +178,70 @@ Index(
     postgresql_where=OBJECT.c.cluster_queue != "",
 )
 
-WORKLOAD = Table(
-    "workload",
-    METADATA,
-    _key("stream"),
-    _column("version", Integer),
-    _column("position", BigInteger),
-    _column("namespace", BYTEWISE),
-    _column("name", BYTEWISE),
-    _column("local_queue", BYTEWISE),
-    _column("cluster_queue", BYTEWISE),
-    _column("phase", BYTEWISE),
-    _column("priority", BigInteger),
-    _column("created_at", BigInteger),
-    _column("labels", JSONB),
-    Column("due_at", BigInteger),
-    _column("state", LargeBinary),
-    _column("owner", BYTEWISE),
-    _column("gpus", BigInteger),
-    _column("pods", BigInteger),
-    _column("executed_seconds", BigInteger),
-    Column("admitted_at", BigInteger),
-    Column("finished_at", BigInteger),
-    Column("stuck_since", BigInteger),
-    Column("reserved_at", BigInteger),
-    _column("stuck_cause", BYTEWISE),
-    _column("size_class", BYTEWISE),
+
+def _workload_columns() -> list[Column[Any]]:
+    return [
+        _column("stream", BYTEWISE),
+        _column("version", Integer),
+        _column("position", BigInteger),
+        _column("namespace", BYTEWISE),
+        _column("name", BYTEWISE),
+        _column("local_queue", BYTEWISE),
+        _column("cluster_queue", BYTEWISE),
+        _column("phase", BYTEWISE),
+        _column("priority", BigInteger),
+        _column("created_at", BigInteger),
+        _column("labels", JSONB),
+        Column("due_at", BigInteger),
+        _column("state", LargeBinary),
+        _column("owner", BYTEWISE),
+        _column("gpus", BigInteger),
+        _column("pods", BigInteger),
+        _column("executed_seconds", BigInteger),
+        Column("admitted_at", BigInteger),
+        Column("finished_at", BigInteger),
+        Column("stuck_since", BigInteger),
+        Column("reserved_at", BigInteger),
+        _column("stuck_cause", BYTEWISE),
+        _column("size_class", BYTEWISE),
+    ]
+
+
+Table("workload", METADATA, *_workload_columns(), postgresql_partition_by="LIST (phase)")
+WORKLOAD_LIVE = Table(
+    "workload_live", METADATA, *_workload_columns(), PrimaryKeyConstraint("stream")
 )
+WORKLOAD_ENDED = Table(
+    "workload_ended", METADATA, *_workload_columns(), PrimaryKeyConstraint("stream")
+)
+for table in (WORKLOAD_LIVE, WORKLOAD_ENDED):
+    has_quota = table.c.reserved_at.is_not(None)
+    Index(f"{table.name}_created_at", table.c.created_at)
+    Index(f"{table.name}_namespace_phase", table.c.namespace, table.c.phase, table.c.created_at)
+    Index(f"{table.name}_owner", table.c.owner, table.c.created_at)
+    Index(f"{table.name}_phase", table.c.phase, table.c.created_at)
+    Index(f"{table.name}_phase_name", table.c.phase.concat(""), table.c.name)
+    Index(f"{table.name}_reserved_at", table.c.reserved_at, postgresql_where=has_quota)
+    Index(
+        f"{table.name}_waits",
+        table.c.cluster_queue,
+        table.c.size_class,
+        table.c.reserved_at,
+        postgresql_where=has_quota,
+    )
 Index(
-    "workload_stuck",
-    WORKLOAD.c.stuck_since,
-    WORKLOAD.c.created_at.desc(),
-    WORKLOAD.c.stream.desc(),
-    postgresql_where=WORKLOAD.c.stuck_cause != "",
+    "workload_live_stuck",
+    WORKLOAD_LIVE.c.stuck_since,
+    WORKLOAD_LIVE.c.created_at.desc(),
+    WORKLOAD_LIVE.c.stream.desc(),
+    postgresql_where=WORKLOAD_LIVE.c.stuck_cause != "",
 )
-IS_RESERVED = WORKLOAD.c.reserved_at.is_not(None)
+Index("workload_ended_finished", WORKLOAD_ENDED.c.finished_at)
 Index(
-    "workload_waits",
-    WORKLOAD.c.cluster_queue,
-    WORKLOAD.c.size_class,
-    WORKLOAD.c.reserved_at,
-    postgresql_where=IS_RESERVED,
+    "workload_ended_expiring",
+    WORKLOAD_ENDED.c.due_at,
+    postgresql_where=WORKLOAD_ENDED.c.due_at.is_not(None),
 )
-Index("workload_reserved_at", WORKLOAD.c.reserved_at, postgresql_where=IS_RESERVED)
-IS_FINISHED = WORKLOAD.c.finished_at.is_not(None)
-Index("workload_finished", WORKLOAD.c.finished_at, postgresql_where=IS_FINISHED)
-Index(
-    "workload_expiring",
-    WORKLOAD.c.due_at,
-    postgresql_where=IS_FINISHED & WORKLOAD.c.due_at.is_not(None),
-)
-Index("workload_created_at", WORKLOAD.c.created_at)
-Index(
-    "workload_namespace_phase",
-    WORKLOAD.c.namespace,
-    WORKLOAD.c.phase,
-    WORKLOAD.c.created_at,
-)
-Index("workload_owner", WORKLOAD.c.owner, WORKLOAD.c.created_at)
-Index("workload_phase", WORKLOAD.c.phase, WORKLOAD.c.created_at)
-Index("workload_phase_name", WORKLOAD.c.phase.concat(""), WORKLOAD.c.name)
 
 Table(
     "wait_tally",

@@ -14,7 +14,7 @@ import pytest
 from headgate.adapters.postgres.maintenance import newest_revision
 from headgate.application.ports import Appended, NewEvent
 from headgate.domain.recorded_event import EventIgnored
-from headgate.domain.workloads.events import WorkloadAdmitted
+from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadFinished
 from tests.architecture.sources import ROOT
 from tests.contracts.adapters import on_postgres
 from tests.contracts.events import unit
@@ -52,6 +52,20 @@ if len(sys.argv) > 2:
         decisions += sweep(scheduler, frozenset(), lambda: False).decisions
         time.sleep(0.02)
     print(decisions)
+platform.close()
+"""
+LIST = """
+import sys
+from headgate.application.ports import WorkloadQuery
+from headgate.application.workload_filter import WorkloadFilter
+from headgate.bootstrap import open_platform
+from headgate.settings import Settings
+
+platform = open_platform(Settings(database_url=sys.argv[1], broker_url="memory://"))
+for phases in ((), ("Pending",), ("Succeeded",), ("Pending", "Succeeded")):
+    found = platform.read_models.workloads(WorkloadQuery(where=WorkloadFilter(phases=phases)))
+    loaded = platform.read_models.load([each.stream for each in found])
+    print(*sorted(f"{each.state.name}:{each.version}" for each in loaded))
 platform.close()
 """
 MIGRATE = """
@@ -198,6 +212,22 @@ def test_both_decide_at_the_same_time_under_load(
             if isinstance(recorded.event, WorkloadAdmitted)
         )
         assert set(admissions.values()) == {1}
+
+
+@pytest.mark.nightly
+def test_the_earlier_one_lists_and_loads_workloads_that_have_ended(
+    earlier: Path, fresh_database_url: str
+) -> None:
+    """Their rows stand in a table that it does not know, and in `workload` as before."""
+    with on_postgres(fresh_database_url) as adapters:
+        record(adapters.log, *cluster("gpu"), submitted("waits", "gpu"), submitted("ended", "gpu"))
+        record(adapters.log, ("workload/team/ended", WorkloadFinished(reason="Succeeded")))
+
+        listed = run(earlier, LIST, fresh_database_url)
+
+    assert listed.returncode == 0, listed.stderr[-2000:]
+    both = "ended:2 waits:1"
+    assert listed.stdout.splitlines() == [both, "waits:1", "ended:2", both]
 
 
 def test_an_event_that_matters_makes_it_wait_with_the_reason(

@@ -324,6 +324,55 @@ def test_versions_of_workloads_are_carried_into_their_rows_and_back(empty_url: s
     platform.close()
 
 
+def test_rows_of_ended_workloads_go_to_their_table_and_back(empty_url: str) -> None:
+    """Rows, versions and counts stay; later ends, and a new life under a name, move rows."""
+    migrate(empty_url)
+    platform = open_platform(Settings(database_url=empty_url, broker_url="memory://"))
+    history, states = History(), dict[str, Any]()
+    for name in ("lives", "ends", "ended", "again"):
+        history.add(f"workload/a/{name}", submitted(name))
+    for name in ("ended", "again"):
+        history.add(f"workload/a/{name}", ENDED[0])
+    _append(platform, history, states)
+    platform.close()
+    in_place = {"lives": "live", "ends": "live", "ended": "ended", "again": "ended"}
+    rows = _workload_rows(empty_url)
+    assert _tables(empty_url) == {name: f"workload_{table}" for name, table in in_place.items()}
+
+    command.downgrade(alembic_config(empty_url), "0036")
+    assert _workload_rows(empty_url) == rows
+    assert set(_tables(empty_url).values()) == {"workload"}
+    migrate(empty_url)
+
+    assert _workload_rows(empty_url) == rows
+    assert _tables(empty_url) == {name: f"workload_{table}" for name, table in in_place.items()}
+    platform = open_platform(Settings(database_url=empty_url, broker_url="memory://"))
+    after = history.continued()
+    after.add("workload/a/ends", ENDED[0])
+    after.add("workload/a/again", ENDED[1])
+    after.add("workload/a/again", submitted("again"))
+    _append(platform, after, states)
+    in_place |= {"ends": "ended", "again": "live"}
+    assert _tables(empty_url) == {name: f"workload_{table}" for name, table in in_place.items()}
+    assert platform.read_models.miscounted() == 0
+    loaded = platform.read_models.load(list(states))
+    assert [found.state for found in loaded] == list(states.values())
+    platform.close()
+
+
+def _workload_rows(url: str) -> list[Any]:
+    """All rows of workloads, each stream once, and what is known of streams."""
+    with psycopg.connect(url) as connection:
+        rows = connection.execute("SELECT * FROM workload ORDER BY stream").fetchall()
+        return rows + connection.execute("SELECT * FROM stream ORDER BY name").fetchall()
+
+
+def _tables(url: str) -> dict[str, str]:
+    """The table in which the row of each workload stands."""
+    with psycopg.connect(url) as connection:
+        return dict(connection.execute("SELECT name, tableoid::regclass::text FROM workload"))
+
+
 ENDED = (WorkloadFinished(reason="Succeeded"), WorkloadDeleted())
 VERSIONED: dict[str, tuple[DomainEvent, ...]] = {
     "workload/a/shown": (submitted("shown"),),

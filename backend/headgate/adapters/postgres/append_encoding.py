@@ -262,13 +262,15 @@ def _written_unit(
     number: int, unit: AppendUnit, versions: dict[str, int], last: dict[str, int]
 ) -> dict[str, Any]:
     configuring = [nth for nth, new in enumerate(unit.events) if new.configures]
+    rows = (row for row in unit.rows if row.table == "workload" and row.columns is not None)
+    shown = {row.stream for row in rows}
     written = {
         "unit": number,
         "size": len(unit.events),
         "at": unit.at,
         "expected": unit.expected,
         "touched": [
-            {"stream": stream, "version": versions[stream], "nth": nth}
+            {"stream": stream, "version": versions[stream], "nth": nth, "has_row": stream in shown}
             for stream, nth in last.items()
         ],
         "wakes": _written_wakes(unit),

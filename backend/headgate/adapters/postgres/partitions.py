@@ -64,21 +64,21 @@ STATE = 3
 EXPIRED = """
     SELECT w.stream, w.version, w.position, w.state
     FROM (SELECT stream FROM (
-            (SELECT stream, finished_at FROM workload
-             WHERE finished_at IS NOT NULL AND due_at <= %(at)s
+            (SELECT stream, finished_at FROM workload_ended
+             WHERE due_at <= %(at)s
              ORDER BY due_at, stream LIMIT %(limit)s)
             UNION
-            (SELECT stream, finished_at FROM workload
+            (SELECT stream, finished_at FROM workload_ended
              WHERE finished_at <= %(at)s - %(after)s::bigint
              ORDER BY finished_at, stream LIMIT %(limit)s)) AS either
           ORDER BY finished_at, stream LIMIT %(limit)s) AS found
-        JOIN workload AS w USING (stream)
+        JOIN workload_ended AS w USING (stream)
     ORDER BY w.finished_at, w.stream
 """
 NEXT_EXPIRY = """
     SELECT least(
-        (SELECT min(due_at) FROM workload WHERE finished_at IS NOT NULL),
-        (SELECT min(finished_at) FROM workload) + %s::bigint)
+        (SELECT min(due_at) FROM workload_ended),
+        (SELECT min(finished_at) FROM workload_ended) + %s::bigint)
 """
 _HALT = """
     UPDATE partition

@@ -9,9 +9,12 @@ from headgate.adapters.postgres.append_encoding import document_of, state_of
 from headgate.adapters.postgres.connections import Pool, connection_of, stored_rows
 from headgate.adapters.postgres.workload_conditions import (
     FIELDS,
+    WORKLOAD_TABLES,
     Where,
+    first_of,
     list_statement,
     matching,
+    table_of,
 )
 from headgate.application.commands.append_unit import READ_COLUMNS
 from headgate.application.cooperative import in_steps
@@ -36,11 +39,13 @@ from headgate.application.workload_filter import (
 from headgate.domain.values.instants import Instant
 
 _LOAD = """
-    SELECT wanted.name, coalesce(w.version, s.version, 0), coalesce(w.position, s.position, 0),
-           coalesce(w.state, o.state, r.state)
+    SELECT wanted.name, coalesce(live.version, ended.version, s.version, 0),
+           coalesce(live.position, ended.position, s.position, 0),
+           coalesce(live.state, ended.state, o.state, r.state)
     FROM unnest(%s::text[]) WITH ORDINALITY AS wanted(name, nth)
         LEFT JOIN stream_version AS s ON s.name = wanted.name
-        LEFT JOIN workload AS w ON w.stream = wanted.name
+        LEFT JOIN workload_live AS live ON live.stream = wanted.name
+        LEFT JOIN workload_ended AS ended ON ended.stream = wanted.name
         LEFT JOIN object AS o ON o.stream = wanted.name
         LEFT JOIN round AS r ON r.stream = wanted.name
     ORDER BY wanted.nth
@@ -54,12 +59,6 @@ _TOUCHES_WORKLOAD = """(preemptor = %s OR stream IN (
 _TOUCHES_QUEUE = """(cluster_queue = %s OR stream IN (
     SELECT v.stream FROM round_victim AS v WHERE v.cluster_queue = %s))"""
 
-_ENDED_BY = "(%s::bigint IS NULL OR (finished_at IS NOT NULL AND position <= %s))"
-WAITS_LIKE = f"""
-    SELECT reserved_at, reserved_at - created_at FROM workload
-    WHERE cluster_queue = %s AND size_class = %s AND reserved_at IS NOT NULL AND {_ENDED_BY}
-    ORDER BY reserved_at DESC, stream DESC LIMIT %s
-"""
 SIZES_STARTED = """
     WITH RECURSIVE size(name) AS (
         SELECT min(size_class) FROM workload WHERE cluster_queue = %s AND reserved_at IS NOT NULL
@@ -70,9 +69,9 @@ SIZES_STARTED = """
     SELECT name FROM size WHERE name IS NOT NULL LIMIT %s
 """
 """Each size costs one look into the index, however many workloads have it."""
-WAITS_ENDED = f"""
-    SELECT cluster_queue, rounded_wait(reserved_at - created_at), count(*) FROM workload
-    WHERE reserved_at >= %s AND reserved_at < %s AND {_ENDED_BY} GROUP BY 1, 2
+WAITS_ENDED = """
+    SELECT cluster_queue, rounded_wait(reserved_at - created_at), count(*) FROM workload_ended
+    WHERE reserved_at >= %s AND reserved_at < %s AND position <= %s GROUP BY 1, 2
 """
 _WAITS_IN_ROWS = """
     SELECT cluster_queue, rounded_wait(reserved_at - created_at), 1 FROM workload
@@ -148,7 +147,7 @@ class PostgresReadModels:
         text = _GROUPS.format(
             value="''" if by is None else f"({FIELDS[by]})::text",
             number="workloads" if is_tallied else "1",
-            rows="workload_tally AS workload" if is_tallied else "workload",
+            rows=f"{'workload_tally' if is_tallied else table_of(query)} AS workload",
             condition=where.condition,
         )
         return [
@@ -160,7 +159,14 @@ class PostgresReadModels:
         self, cluster_queue: str, size: str, *, limit: int, ended_by: int | None = None
     ) -> Waits:
         """The latest waits of workloads of a size class, in the order they started."""
-        return self._rows(WAITS_LIKE, [cluster_queue, size, ended_by, ended_by, limit])[::-1]
+        where, tables = Where(), WORKLOAD_TABLES if ended_by is None else WORKLOAD_TABLES[1:]
+        where.add("cluster_queue = %s AND size_class = %s", cluster_queue, size)
+        where.add("reserved_at IS NOT NULL")
+        if ended_by is not None:
+            where.add("position <= %s", ended_by)
+        columns, order = "stream, reserved_at, created_at", "reserved_at DESC, stream DESC"
+        found = self._rows(*first_of(tables, columns, where, order, limit))
+        return [(start, start - created_at) for _, start, created_at in reversed(found)]
 
     def sizes_started(self, cluster_queue: str) -> list[str]:
         """The size classes of workloads that got quota in a ClusterQueue; the first by name."""
@@ -171,7 +177,7 @@ class PostgresReadModels:
     ) -> WaitCounts:
         """By ClusterQueue how many got quota between instants after each rounded wait."""
         found: WaitCounts = {}
-        values = [since, until, ended_by, ended_by]
+        values = [since, until, ended_by]
         if ended_by is None:
             first, end = -(-since // WAIT_SLOT), until // WAIT_SLOT
             if end <= first:
@@ -240,7 +246,7 @@ class PostgresReadModels:
             Loaded(
                 stream=stream, version=version, position=position, state=state_of(stream, stored)
             )
-            for stream, version, position, stored in in_steps(self._states(query, values))
+            for stream, version, position, stored, *_ in in_steps(self._states(query, values))
         ]
 
     def _states(self, query: str, values: Sequence[Any]) -> list[Any]:

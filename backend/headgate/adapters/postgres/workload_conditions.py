@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any, TypeAlias, get_args
 
@@ -21,6 +21,7 @@ from headgate.application.workload_filter import (
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.events import EndPhase
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
 from headgate.domain.workloads.state import Phase
 
@@ -92,55 +93,47 @@ class Where:
         return query, [*self.values, limit]
 
 
+PHASES: tuple[str, ...] = get_args(Phase)
+ENDED: tuple[str, ...] = get_args(EndPhase)
+WORKLOAD_TABLES = ("workload_live", "workload_ended")
+"""Those of all rows; the second has those of the phases `ENDED`."""
+MAX_INSTANT = 2**63 - 1
 _NEWEST = "created_at DESC, stream DESC"
 _ORDERED_PAGE = """
     SELECT w.stream, w.version, w.position, w.state
-    FROM (SELECT stream, created_at, {value} AS value FROM workload WHERE {condition}
-          ORDER BY value {direction}, created_at DESC, stream DESC LIMIT %s) AS page
-        JOIN workload AS w USING (stream)
+    FROM ({page}) AS page JOIN {rows} AS w USING (stream)
     ORDER BY page.value {direction}, page.created_at DESC, stream DESC
 """
-MAX_INSTANT = 2**63 - 1
-PHASES: tuple[str, ...] = get_args(Phase)
 # With `namespace = ANY(…)` or `phase = ANY(…)` Postgres sorts all rows that match, or walks through
 # all others; in the order of an index it reads those of the page from each place. Equality of both
 # would let it take the index of phases, as it does not know how many of a phase a namespace has.
 _NEWEST_OF_EACH = """
-    SELECT w.stream, w.version, w.position, w.state
-    FROM (SELECT stream, created_at FROM (
-            (SELECT found.stream, found.created_at
-             FROM unnest({places}) AS place({columns}) CROSS JOIN LATERAL (
-                 SELECT stream, created_at FROM workload
-                 WHERE ({own}, created_at) >= ({of_it}, 0)
-                     AND ({own}, created_at) <= ({of_it}, {up_to}) AND {of_place}
-                 ORDER BY {newest} LIMIT %s) AS found)
-            UNION ALL
-            (SELECT stream, created_at FROM workload
-             WHERE stream = ANY(%s) AND phase <> ALL(%s) AND {anywhere}
-             ORDER BY {order} LIMIT %s)) AS both_kinds
-          ORDER BY {order} LIMIT %s) AS page
-        JOIN workload AS w USING (stream)
-    ORDER BY page.created_at DESC, stream DESC
+    (SELECT found.stream, found.created_at, found.name
+     FROM unnest({places}) AS place({columns}) CROSS JOIN LATERAL (
+         SELECT stream, created_at, name FROM {rows} AS workload
+         WHERE ({own}, created_at) >= ({of_it}, 0)
+             AND ({own}, created_at) <= ({of_it}, {up_to}) AND {of_place}
+         ORDER BY {newest} LIMIT %s) AS found)
 """
 # Names of one phase lie together in an index, those of several do not: each phase is read in order.
 # The index has the phase as an expression, so that it is not taken for newest pages.
-_BY_NAME_OF_EACH = """
+_NAMES_OF_EACH = """
+    (SELECT found.stream, found.created_at, found.name
+     FROM unnest(%s::text[]) AS place(phase) CROSS JOIN LATERAL (
+         SELECT stream, created_at, name FROM {rows} AS workload
+         WHERE workload.phase || '' = place.phase AND {condition}
+         ORDER BY {order} LIMIT %s) AS found)
+"""
+_MERGED_PAGE = """
     SELECT w.stream, w.version, w.position, w.state
-    FROM (SELECT stream, created_at, name AS value FROM (
-            (SELECT found.stream, found.created_at, found.name
-             FROM unnest(%s::text[]) AS place(phase) CROSS JOIN LATERAL (
-                 SELECT stream, created_at, name FROM workload
-                 WHERE workload.phase || '' = place.phase AND {condition}
-                 ORDER BY {order} LIMIT %s) AS found)
-            UNION ALL
+    FROM (SELECT stream, created_at, name FROM ({parts} UNION ALL
             (SELECT stream, created_at, name FROM workload
-             WHERE stream = ANY(%s) AND phase <> ALL(%s) AND {condition}
+             WHERE stream = ANY(%s) AND phase <> ALL(%s) AND {anywhere}
              ORDER BY {order} LIMIT %s)) AS both_kinds
           ORDER BY {order} LIMIT %s) AS page
-        JOIN workload AS w USING (stream)
-    ORDER BY page.value {direction}, page.created_at DESC, stream DESC
+        JOIN {rows} AS w USING (stream)
+    ORDER BY {of_page}
 """
-
 
 Statement: TypeAlias = tuple[str, list[Any]]
 """A text, and the values of its placeholders."""
@@ -156,52 +149,100 @@ def list_statement(query: WorkloadQuery) -> Statement:
     if query.order == NEWEST_FIRST and (query.where.namespaces or phases_of(query)):
         return _of_places(query)
     if query.order == NEWEST_FIRST:
-        return where.select("workload", _NEWEST, query.limit)
+        columns = "stream, version, position, state, created_at"
+        return first_of(WORKLOAD_TABLES, columns, where, _NEWEST, query.limit)
     if query.order.field == "name" and query.where.namespaces is None:
         return _by_name(query)
-    text = _ORDERED_PAGE.format(
-        value=at_instant(ORDERS[query.order.field], query.order.at),
-        condition=where.condition,
-        direction="DESC" if query.order.descending else "ASC",
-    )
-    return text, [*where.values, query.limit]
+    direction = "DESC" if query.order.descending else "ASC"
+    value = at_instant(ORDERS[query.order.field], query.order.at)
+    columns, order = f"stream, created_at, {value} AS value", f"value {direction}, {_NEWEST}"
+    page, values = first_of(_tables_of(query), columns, where, order, query.limit)
+    return _ORDERED_PAGE.format(page=page, rows=table_of(query), direction=direction), values
+
+
+def table_of(query: WorkloadQuery) -> str:
+    """The table that has the rows of all workloads that match."""
+    tables = _tables_of(query)
+    return tables[0] if len(tables) == 1 else "workload"
+
+
+def first_of(
+    tables: Sequence[str], columns: str, where: Where, order: str, limit: int
+) -> Statement:
+    """Reads the first rows of these tables, of each in the order of its own index."""
+    parts = [
+        f"(SELECT {columns} FROM {table} AS workload "
+        f"WHERE {where.condition} ORDER BY {order} LIMIT %s)"
+        for table in tables
+    ]
+    values = [*where.values, limit] * len(parts)
+    if len(parts) == 1:
+        return parts[0], values
+    merged = f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS parts ORDER BY {order} LIMIT %s"
+    return merged, [*values, limit]
 
 
 def _of_places(query: WorkloadQuery) -> Statement:
     """The newest of each namespace and phase, read in the order of an index, then merged."""
     namespaces, phases, limit = query.where.namespaces, phases_of(query), query.limit
-    pairs = list(product(namespaces or ("",), phases or PHASES))
     columns = ("namespace", "phase") if namespaces else ("phase",)
-    places = [list(column) for column in zip(*pairs, strict=True)][-len(columns) :]
     inside = replace(query, where=replace(query.where, namespaces=None, phases=()))
-    of_place, anywhere = matching(inside if namespaces else query), matching(query)
-    text = _NEWEST_OF_EACH.format(
-        places=", ".join("%s::text[]" for _ in columns),
-        columns=", ".join(columns),
-        own=", ".join(f"workload.{name}" for name in columns),
-        of_it=", ".join(f"place.{name}" for name in columns),
-        up_to=MAX_INSTANT if query.after is None else int(query.after[0]),
-        newest=", ".join((*(f"{name} DESC" for name in columns), _NEWEST)),
-        of_place=of_place.condition,
-        anywhere=anywhere.condition,
-        order=_NEWEST,
-    )
-    # Workloads of these keys match whatever their phase.
-    streams = [workload_stream(key) for key in query.keys] if phases else []
-    of_keys = (streams, list(phases), *anywhere.values, limit)
-    return text, [*places, *of_place.values, limit, *of_keys, limit]
+    of_place = matching(inside if namespaces else query)
+    parts, values = list[str](), list[Any]()
+    for table, of_table in _by_table(phases or PHASES).items():
+        places = list(zip(*product(namespaces or ("",), of_table), strict=True))
+        parts.append(
+            _NEWEST_OF_EACH.format(
+                places=", ".join("%s::text[]" for _ in columns),
+                columns=", ".join(columns),
+                rows=table,
+                own=", ".join(f"workload.{name}" for name in columns),
+                of_it=", ".join(f"place.{name}" for name in columns),
+                up_to=MAX_INSTANT if query.after is None else int(query.after[0]),
+                newest=", ".join((*(f"{name} DESC" for name in columns), _NEWEST)),
+                of_place=of_place.condition,
+            )
+        )
+        values += [*map(list, places[-len(columns) :]), *of_place.values, limit]
+    return _merged(query, parts, values, _NEWEST)
 
 
 def _by_name(query: WorkloadQuery) -> Statement:
     """Those of each phase, read in the order of an index, then merged."""
-    where, phases, limit = matching(query), phases_of(query), query.limit
-    direction = "DESC" if query.order.descending else "ASC"
-    order = f"name {direction}, {_NEWEST}"
-    text = _BY_NAME_OF_EACH.format(condition=where.condition, order=order, direction=direction)
+    where, limit = matching(query), query.limit
+    order = f"name {'DESC' if query.order.descending else 'ASC'}, {_NEWEST}"
+    parts, values = list[str](), list[Any]()
+    for table, of_table in _by_table(phases_of(query) or PHASES).items():
+        parts.append(_NAMES_OF_EACH.format(rows=table, condition=where.condition, order=order))
+        values += [of_table, *where.values, limit]
+    return _merged(query, parts, values, order)
+
+
+def _merged(query: WorkloadQuery, parts: list[str], values: list[Any], order: str) -> Statement:
+    """The first rows of the parts, and of workloads of these keys, which match in any phase."""
+    anywhere, phases = matching(query), phases_of(query)
     streams = [workload_stream(key) for key in query.keys] if phases else []
-    of_phases = (list(phases or PHASES), *where.values, limit)
-    of_keys = (streams, list(phases), *where.values, limit)
-    return text, [*of_phases, *of_keys, limit]
+    text = _MERGED_PAGE.format(
+        parts=" UNION ALL ".join(parts),
+        anywhere=anywhere.condition,
+        order=order,
+        rows=table_of(query),
+        of_page=", ".join(f"page.{term}" for term in order.split(", ")),
+    )
+    of_keys = (streams, list(phases), *anywhere.values, query.limit)
+    return text, [*values, *of_keys, query.limit]
+
+
+def _tables_of(query: WorkloadQuery) -> tuple[str, ...]:
+    return WORKLOAD_TABLES if query.keys else tuple(_by_table(phases_of(query) or PHASES))
+
+
+def _by_table(phases: Iterable[str]) -> dict[str, list[str]]:
+    """The phases by the table of `WORKLOAD_TABLES` that has their rows."""
+    found: dict[str, list[str]] = {}
+    for phase in phases:
+        found.setdefault(WORKLOAD_TABLES[phase in ENDED], []).append(phase)
+    return found
 
 
 def phases_of(query: WorkloadQuery) -> tuple[str, ...]:
