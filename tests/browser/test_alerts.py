@@ -80,6 +80,9 @@ def test_needs_attention_and_webhooks(
     causes = page.get_by_role("list", name="Alerts by cause")
     expect(causes.get_by_role("link", name="ClusterQueue lender is inactive")).to_be_visible()
     assert screen.violations() == []
+    page.get_by_label("Severity").select_option("critical")
+    expect(causes.get_by_text("ClusterQueue lender is inactive")).to_have_count(0)
+    page.get_by_label("Severity").select_option("")
     acknowledge = page.get_by_role("button", name="Acknowledge ClusterQueue lender is inactive")
     acknowledge.focus()
     page.keyboard.press("a")

@@ -4,6 +4,7 @@ import { ChevronDown, ChevronRight, CircleAlert, Info, OctagonAlert } from "luci
 import { type KeyboardEvent, useState } from "react";
 
 import { Button } from "@/components/ui/button";
+import { SelectField } from "@/components/ui/fields";
 import { announce } from "@/components/ui/notices";
 import { RouterLink } from "@/components/ui/router-link";
 import { Empty } from "@/components/ui/states";
@@ -27,17 +28,28 @@ const SEVERITIES = {
   info: { icon: Info, words: "Note" },
 };
 
+const SEVERITY_CHOICES = [
+  { value: "", words: "all" },
+  { value: "critical", words: "critical" },
+  { value: "warning", words: "warning" },
+  { value: "info", words: "note" },
+] as const;
+
 export function CauseList({ causes }: { causes: Cause[] }) {
   const url = useUrl();
   const [asked, setAsked] = useState<AskedAcknowledgment | null>(null);
   const opened = url.get("alert");
   const state = shownState(url.get("state"), opened, causes);
-  const shown = causes.filter((cause) => cause.state === state);
+  const severity = SEVERITY_CHOICES.find(({ value }) => value === url.get("severity"))?.value ?? "";
+  const shown = causes.filter((cause) => cause.state === state && (severity === "" || cause.severity === severity));
   return (
     <>
-      <StateBar counts={countsByState(causes)} shown={state} onChange={(next) => url.change({ state: next, alert: "" }, "replace")} />
+      <div className={styles.states}>
+        <StateBar counts={countsByState(causes)} shown={state} onChange={(next) => url.change({ state: next, alert: "" }, "replace")} />
+        <SelectField label="Severity" options={SEVERITY_CHOICES} value={severity} onChange={(event) => url.change({ severity: event.target.value, alert: "" }, "replace")} />
+      </div>
       {shown.length === 0 ? (
-        <Nothing state={state} />
+        <Nothing state={state} severity={severity} />
       ) : (
         <ul className={styles.causes} aria-label="Alerts by cause">
           {shown.map((cause) => (
@@ -56,14 +68,15 @@ export function CauseList({ causes }: { causes: Cause[] }) {
   );
 }
 
-function Nothing({ state }: { state: CauseState }) {
+function Nothing({ state, severity }: { state: CauseState; severity: string }) {
+  if (severity !== "") return <Empty title={`No ${state.toLowerCase()} alerts of this severity`} />;
   if (state !== "Open") return <Empty title={state === "Snoozed" ? "Nothing is snoozed" : "Nothing is acknowledged"} />;
   return <Empty title="Nothing needs attention">Stopped queues, failed workloads and absent executors appear here.</Empty>;
 }
 
 function StateBar({ counts, shown, onChange }: { counts: Record<CauseState, number>; shown: CauseState; onChange: (state: CauseState) => void }) {
   return (
-    <div className={styles.states} role="group" aria-label="Show alerts by state">
+    <div className={styles.stateButtons} role="group" aria-label="Show alerts by state">
       {CAUSE_STATES.map((state) => (
         <Button key={state} aria-pressed={state === shown} onClick={() => onChange(state)}>
           {state} <span className="number">{counts[state]}</span>
