@@ -62,7 +62,7 @@ def test_the_largest_gang_is_reported_for_pods_of_any_size(
 def test_the_largest_gang_is_drawn_over_time(screen: Screen) -> None:
     screen.open("/topology", "Topology")
     drawn = screen.page.get_by_role("region", name="Fragmentation over time")
-    line = drawn.get_by_role("figure", name="hostname: largest gang, pods")
+    line = drawn.get_by_role("figure", name="hostname: largest gang")
     expect(line).to_contain_text("% fragmented")
     # A chart has a table as its alternative.
     line.get_by_role("button", name="show table").click()

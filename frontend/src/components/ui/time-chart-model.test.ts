@@ -1,9 +1,15 @@
 import { expect, test } from "vitest";
 
-import { beginsWithLog, clockOf, everyNth, stackedOf } from "./time-chart-model";
+import { beginsWithLog, clockOf, everyNth, heldTo, stackedOf } from "./time-chart-model";
 
 test("each area stands on the ones before it", () => {
   expect(stackedOf([[1, 2], [10, null], [100, 100]])).toEqual([[1, 2], [11, 2], [111, 102]]);
+});
+
+test("the last step holds to the end of the axis", () => {
+  expect(heldTo(30, [10, 20], [[1, 2], [3, null]])).toEqual([[10, 20, 30], [1, 2, 2], [3, null, null]]);
+  expect(heldTo(20, [10, 20], [[1, 2]])).toEqual([[10, 20], [1, 2]]);
+  expect(heldTo(20, [], [[]])).toEqual([[], []]);
 });
 
 test("a long range names days, a short one the time of day", () => {

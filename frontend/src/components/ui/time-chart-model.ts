@@ -44,3 +44,10 @@ export function everyNth(values: readonly unknown[], most: number): number[] {
 export function percentOf([from, to]: readonly [number, number], at: number): number {
   return to > from ? Math.min(100, Math.max(0, (100 * (at - from)) / (to - from))) : 0;
 }
+
+/** Instants and rows of values, with the last values once more at an instant that is later. */
+export function heldTo(to: number, times: number[], rows: (number | null)[][]): (number | null)[][] {
+  const last = times.at(-1);
+  if (last === undefined || last >= to) return [times, ...rows];
+  return [[...times, to], ...rows.map((row) => [...row, row.at(-1) ?? null])];
+}

@@ -6,7 +6,7 @@ import { useEffect, useEffectEvent, useMemo, useRef } from "react";
 import { chosenZone } from "@/lib/format/zone";
 import { useScheme } from "@/lib/hooks/use-scheme";
 
-import { clockOf, stackedOf } from "./time-chart-model";
+import { clockOf, heldTo, stackedOf } from "./time-chart-model";
 import styles from "./time-chart.module.css";
 
 export interface ChartSeries {
@@ -48,6 +48,8 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /** Seconds between two labels of the time axis: steps of a clock, close enough that a narrow chart has more than one. */
 const TIME_STEPS = [1, 2, 5, 10, 15, 30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 56 * DAY, 112 * DAY];
+/** Amounts are counted in whole base units. */
+const WHOLE_STEPS = Array.from({ length: 18 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 /** The least distance of two labels of the vertical axis. */
 const LINE_PIXELS = 18;
 const MIN_BRUSH_PIXELS = 4;
@@ -64,13 +66,16 @@ function Drawing({ times, series, limits, stacked, range, format, cursor, onCurs
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   // The largest sum is drawn first: each area covers the lower part of the one before.
+  const [from, to] = range;
   const data = useMemo(() => {
     const areas = stacked ? stackedOf(series.map(({ values }) => values)).reverse() : series.map(({ values }) => values);
-    return [times, ...areas, ...limits.map(({ values }) => values)] as uPlot.AlignedData;
-  }, [times, series, limits, stacked]);
+    const rows = [...areas, ...limits.map(({ values }) => values)];
+    // A step holds to the end of the axis: without it the last one has no width.
+    return (stacked ? heldTo(to, times, rows) : [times, ...rows]) as uPlot.AlignedData;
+  }, [times, series, limits, stacked, to]);
   const bounds = useEffectEvent(() => range);
   const words = useEffectEvent((value: number) => format(value));
-  const report = useEffectEvent((index: number | null) => onCursor(index));
+  const report = useEffectEvent((index: number | null) => onCursor(index === null ? null : Math.min(index, times.length - 1)));
   const brushed = useEffectEvent((from: number, to: number) => onBrush?.(from, to));
   const make = useEffectEvent((box: HTMLElement) => {
     const options = optionsOf(box, stacked ? [...series].reverse() : series, limits, stacked, {
@@ -94,7 +99,6 @@ function Drawing({ times, series, limits, stacked, range, format, cursor, onCurs
       plot.current = null;
     };
   }, []);
-  const [from, to] = range;
   useEffect(() => {
     plot.current?.setData(data, false);
     plot.current?.setScale("x", { min: from, max: to });
@@ -133,7 +137,7 @@ function optionsOf(box: HTMLElement, series: ChartSeries[], limits: ChartLimit[]
     },
     axes: [
       { ...axis, size: TICKS_PIXELS, space: TIME_PIXELS, incrs: TIME_STEPS, gap: 4, values: (_, splits) => splits.map((at) => clockOf(at, callbacks.range())) },
-      { ...axis, size: AXIS_PIXELS, space: LINE_PIXELS, values: (_, splits) => splits.map((value) => callbacks.words(value)) },
+      { ...axis, size: AXIS_PIXELS, space: LINE_PIXELS, incrs: WHOLE_STEPS, values: (_, splits) => splits.map((value) => callbacks.words(value)) },
     ],
     series: [
       {},

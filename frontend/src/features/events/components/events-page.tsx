@@ -9,6 +9,7 @@ import { NewRowsButton } from "@/components/ui/new-rows-button";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import { TimeChart } from "@/components/ui/time-chart";
 import type { EventPage } from "@/lib/api/types";
+import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useNow } from "@/lib/hooks/use-now";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
@@ -44,9 +45,11 @@ export function EventsPage() {
 function Shape() {
   const [range, choose] = useTimeRange();
   const now = useNow();
-  const period = periodOf(range, now);
+  const [since, tellOfLog] = useLogBeginning(range);
+  const period = periodOf(range, now, since);
   const { data } = useQuery(histogramQuery(period));
   const buckets = data?.buckets ?? [];
+  tellOfLog({ dataSince: buckets.find(({ count }) => count > 0)?.at ?? null, at: buckets.at(-1)?.at ?? "" });
   const counts = byFamily(buckets);
   // The axis moves with the data and not with the clock.
   const last = Date.parse(buckets.at(-1)?.at ?? "") + (data?.bucketSeconds ?? 0) * 1000;

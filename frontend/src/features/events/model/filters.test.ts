@@ -12,6 +12,7 @@ test("fixed instants narrow the log and its histogram, a length that ends now do
   expect(eventFiltersIn(url, preset)).toEqual({ ...NONE, stream: "node/" });
   expect(periodOf(preset, now)).toEqual({ minutes: 360 });
   expect(periodOf({ ...preset, last: "30d" }, now)).toEqual({ minutes: 10_080 });
+  expect(periodOf(preset, now, "2026-05-04T12:50:00Z")).toEqual({ minutes: 10 });
 });
 
 test("events are counted by family", () => {

@@ -69,9 +69,10 @@ function valuesOf(text: string): string[] {
 const MAX_MINUTES = 10_080;
 const MINUTE = 60_000;
 
-/** What the histogram is asked for: the minutes of the range, up to its end where that is not now. */
-export function periodOf(range: TimeRange, now: number): { minutes: number; until?: string } {
-  const [from, to] = boundsOf(range, now);
+/** What the histogram is asked for: the minutes of the range, or those since its first event, up to its end where that is not now. */
+export function periodOf(range: TimeRange, now: number, since?: string): { minutes: number; until?: string } {
+  const [whole, to] = boundsOf(range, now);
+  const from = since === undefined ? whole : Date.parse(since);
   const minutes = Math.min(MAX_MINUTES, Math.max(1, Math.ceil((to - from) / MINUTE)));
   return range.last === "" && to < now ? { minutes, until: range.to } : { minutes };
 }

@@ -66,7 +66,7 @@ function Line({ line, at, since, named }: Omit<LinesProps, "lines"> & { line: Le
   const last = line.measurements.at(-1);
   return (
     <TimeChart
-      label={`${level}${named ? ` of ${line.flavor}` : ""}: largest gang, pods`}
+      label={`${level}${named ? ` of ${line.flavor}` : ""}: largest gang`}
       height="short"
       stacked
       times={line.measurements.map((one) => Date.parse(one.at) / 1000)}

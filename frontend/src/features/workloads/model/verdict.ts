@@ -87,9 +87,12 @@ export function barOf(blocker: Blocker): BarWords {
   return { share: need === 0 ? 0 : Math.min(1, have / need), have: words(have), need: words(need), short: words(short) };
 }
 
+/** Types of constraints that are no resource, where their name says too little. */
+const ABOUT: Record<string, string> = { Round: "preemption in progress" };
+
 /** What the other constraints are about, for the line that folds them. */
 export function otherWords({ blockers }: Explanation, binding: Blocker | null): string {
   const others = blockers.filter((blocker) => blocker !== binding);
-  const about = [...new Set(others.map(({ type, resource }) => (resource ? shortResource(resource) : type.toLowerCase())))];
+  const about = [...new Set(others.map(({ type, resource }) => (resource ? shortResource(resource) : (ABOUT[type] ?? type.toLowerCase()))))];
   return `${others.length} other ${others.length === 1 ? "constraint" : "constraints"}: ${about.join(", ")}`;
 }
