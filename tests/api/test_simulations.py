@@ -231,6 +231,7 @@ def test_records_say_in_one_line_what_would_happen(admin: Api) -> None:
         "several": ([workload("asked"), workload("other")], ""),
         "starts": ([cluster_queue("gpu", cpu="8", preemption=OWN)], ""),
         "nothing": ([flavor("unused")], ""),
+        "ended": ([], "&delete=workload/team-a/first"),
         "deleted": ([], "&delete=workload/team-a/waiting"),
     }
     for title, (objects, more) in tried.items():
@@ -245,12 +246,12 @@ def test_records_say_in_one_line_what_would_happen(admin: Api) -> None:
     assert told["several"] == ("Workload", "0 of 2 workloads would be admitted")
     assert told["starts"] == ("Change", "1 workload would start, 0 would be evicted")
     assert told["nothing"] == ("Change", "No workload affected")
-    assert told["deleted"] == ("Workload", "Would be deleted")
+    assert told["ended"] == told["deleted"] == ("Workload", "Would be deleted")
     kept = admin.get("/v1/simulations?limit=1&kind=Workload").json()
     whole = admin.get(f"/v1/simulations/{kept['items'][0]['id']}").json()
     assert whole["delete"] == "workload/team-a/waiting"
     rest = admin.get(f"/v1/simulations?limit=1&kind=Workload&before={kept['next']}").json()
-    assert rest["items"][0]["title"] == "several"
+    assert rest["items"][0]["title"] == "ended"
 
 
 def test_users_read_their_own_simulations_and_admins_those_of_all(callers: dict[str, Api]) -> None:

@@ -341,13 +341,11 @@ def _result_of(outcome: BacktestOutcome) -> Message:
             before=before // MILLISECONDS,
             after=after // MILLISECONDS,
         )
-    return message(
-        "BacktestDiffers",
-        wait=changed,
-        earlier=totals.earlier + totals.only_backtest,
-        later=totals.later,
-        lost=totals.only_actual,
-    )
+    earlier = totals.earlier + totals.only_backtest
+    later, lost = totals.later, totals.only_actual
+    if changed is None and not earlier + later + lost:
+        return message("BacktestPlacesDiffer", workloads=totals.workloads - totals.same)
+    return message("BacktestDiffers", wait=changed, earlier=earlier, later=later, lost=lost)
 
 
 def _window(runner: BacktestRunner, job: SimulationRecord) -> RecordedWindow:

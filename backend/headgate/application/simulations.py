@@ -199,14 +199,14 @@ def result_of(found: SimulationView) -> Message:
         admitted = sum(each.in_the_end == "Admitted" for each in found.workloads)
         return message("SimulatedWorkloads", admitted=admitted, workloads=len(found.workloads))
     (only,) = found.workloads
+    if only.in_the_end == "Gone":
+        return message("SimulatedDeletion")
     match only.verdict:
         case "Admitted":
             return message("SimulatedAdmission")
         case "MakesRoom":
             return message("SimulatedPreemption", victims=len(only.victims))
-        case "Gone":
-            return message("SimulatedDeletion")
-        case "Waits":
+        case "Waits" | "Gone":
             if only.dominant == UNSCHEDULABLE:
                 return message("SimulatedUnschedulable")
             start = only.expected_start.about if only.expected_start else None
@@ -371,7 +371,7 @@ class RecordView(Schema, kw_only=True, frozen=True):
 def record_view(
     services: ApplicationServices, record: SimulationRecord, *, whole: bool
 ) -> RecordView:
-    """A simulation as it is listed; `whole` with its manifests and other changes."""
+    """A simulation as it is listed; `whole` with its manifests."""
     result = record.result
     return view_from(
         RecordView,
@@ -384,7 +384,7 @@ def record_view(
         arguments=arguments_view(result, None) if result else {},
         check=_check_view(services, record),
         documents=record.documents if whole else "",
-        **asdict(record.others if whole else OtherChanges()),
+        **asdict(record.others),
     )
 
 

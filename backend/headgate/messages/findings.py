@@ -176,6 +176,7 @@ TEXTS: Mapping[str, Text] = {
     "BacktestDiffers": Text(
         "[{wait}; ]{earlier:workload} earlier, {later} later, {lost} did not start"
     ),
+    "BacktestPlacesDiffer": Text("{workloads:workload} placed or preempted otherwise"),
     "BacktestWait": Text("p95 wait of {queue} {before:duration} → {after:duration}"),
     # What an action on a stuck workload changes
     "TheHold": Text("the hold"),

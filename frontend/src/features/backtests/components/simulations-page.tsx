@@ -130,7 +130,9 @@ function Rows({ items }: { items: SimulationRecord[] }) {
           <td data-spare>{item.check ? <Check check={item.check} /> : "—"}</td>
           <td data-spare>{item.createdBy.replace(/^user:/, "")}</td>
           <td>
-            <Timestamp at={item.createdAt} />
+            <span className={styles.when}>
+              <Timestamp at={item.createdAt} />
+            </span>
           </td>
         </tr>
       ))}

@@ -42,12 +42,27 @@ export function changeWords({ changes }: Pick<Backtest, "changes">): string {
   return changes === undefined || changes.length === 0 ? "Current configuration and rules" : changes.join(", ");
 }
 
-/** What was simulated: its title, or the objects that it changes without their kind where all are workloads. */
-export function subjectWords({ kind, title = "", changes = [] }: Pick<SimulationRecord, "kind" | "title" | "changes">): string {
+type Subject = Pick<SimulationRecord, "kind" | "title" | "changes" | "delete" | "priority" | "cordon">;
+
+/** What was simulated: its title, or what it changes, deletes and cordons; without the kind where all are workloads. */
+export function subjectWords(record: Subject): string {
+  const { kind, title = "", changes = [] } = record;
   if (title !== "") return title;
-  const names = kind === "Workload" ? changes.map((one) => one.replace(/^workload\//, "")) : changes;
+  const others = otherChanges(record);
+  const all = [...changes.filter((stream) => !others.has(stream)), ...others.values()];
+  const names = kind === "Workload" ? all.map((one) => one.replace("workload/", "")) : all;
   if (names.length > MAX_NAMED) return `${names.slice(0, MAX_NAMED).join(", ")} and ${names.length - MAX_NAMED} more`;
   return changeWords({ changes: names });
+}
+
+/** The changes beside the manifests in words, by the stream that each is about. */
+function otherChanges({ delete: deleted = "", priority = "", cordon = "" }: Subject): Map<string, string> {
+  const listed = (text: string) => text.split(",").map((one) => one.trim()).filter(Boolean);
+  return new Map([
+    ...listed(deleted).map((stream): [string, string] => [stream, `Delete ${stream}`]),
+    ...listed(cordon).map((node): [string, string] => [`node/${node}`, `Cordon ${node}`]),
+    ...listed(priority).map((one): [string, string] => [`workload/${one.split(":")[0] ?? ""}`, `Priority of ${one.replace(":", ": ")}`]),
+  ]);
 }
 
 /** The page of a simulation. */

@@ -26,7 +26,8 @@ test("a wait stands within its bar, by how far it is from the bar's beginning", 
 });
 
 test("the share of estimates that held is told where there were some", () => {
-  expect(estimateWords({ estimates: { predictions: 214, held: 173 } })).toBe("81% of 214 starts fell inside the estimated range (aim 80%).");
+  expect(estimateWords({ estimates: { predictions: 214, held: 173 } })).toBe("173 of 214 starts fell inside the estimated range: 81% (aim 80%).");
+  expect(estimateWords({ estimates: { predictions: 1, held: 1 } })).toBe("1 of 1 start fell inside the estimated range: 100% (aim 80%).");
   expect(estimateWords({ estimates: { predictions: 0, held: 0 } })).toBe("");
   expect(estimateWords({ estimates: null })).toBe("");
 });

@@ -13,8 +13,10 @@ export interface WaitBar {
 /** How many of the latest starts fell inside the range that was told at their submission; empty without one. */
 export function estimateWords({ estimates }: Pick<WaitTimes, "estimates">): string {
   if (estimates === null || estimates.predictions === 0) return "";
-  const share = Math.round((100 * estimates.held) / estimates.predictions);
-  return `${share}% of ${estimates.predictions.toLocaleString("en")} starts fell inside the estimated range (aim 80%).`;
+  const { held, predictions } = estimates;
+  const starts = predictions === 1 ? "start" : "starts";
+  const share = Math.round((100 * held) / predictions);
+  return `${held.toLocaleString("en")} of ${predictions.toLocaleString("en")} ${starts} fell inside the estimated range: ${share}% (aim 80%).`;
 }
 
 /** Fewer bars than these would not look like a scale. */
