@@ -1,7 +1,9 @@
 """Ranges of expected starts: how many held, and how that sets their width."""
 
+from heapq import heappop, heappush
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,6 +90,32 @@ def test_waits_that_do_not_change_hold_as_often_as_is_aimed_at() -> None:
     ]
 
     assert abs(percent_held(sorted(waits)) - AIM) <= 6
+
+
+def starts_of_servers(seed: int, servers: int, loads: tuple[float, ...]) -> Waits:
+    """500 starts in order of arrival on servers of ten minutes a job, at one load after another."""
+    chance, free, arrived = Random(seed), [0.0] * servers, 0.0
+    starts = []
+    for number in range(500):
+        arrived += chance.expovariate(loads[number * len(loads) // 500] * servers / 600)
+        start = max(arrived, heappop(free))
+        heappush(free, start + chance.expovariate(1 / 600))
+        starts.append((int(start * SECOND), int((start - arrived) * SECOND)))
+    return sorted(starts)
+
+
+@pytest.mark.parametrize(
+    ("loads", "least"),
+    [((0.8,), 76), ((0.95,), 74), ((0.6, 1.2) * 4, 74), ((1.1,), 70)],
+)
+def test_the_share_of_a_queue_comes_near_the_aim_at_any_load(
+    loads: tuple[float, ...], least: int
+) -> None:
+    runs = [(seed, servers) for seed in range(1, 5) for servers in (1, 4)]
+    found = [calibration_of(starts_of_servers(*run, loads)) for run in runs]
+
+    share = 100 * sum(each.held for each in found) / sum(each.predictions for each in found)
+    assert least <= share <= 88
 
 
 @given(STARTS, STARTS)
