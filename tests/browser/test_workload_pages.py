@@ -214,6 +214,12 @@ def test_workload_actions(screen: Screen, headgate: Up, client: HeadgateClient) 
     page.get_by_role("button", name="Other actions").click()
     expect(page.get_by_role("menuitem", name="Requeue: not admitted")).to_be_visible()
     page.keyboard.press("Escape")
+    for verb in ("release", "deactivate"):
+        path = f"/v1/namespaces/{NAMESPACE}/workloads/act-theirs/{verb}"
+        client.act(path, {"reason": "never starts"})
+    offered = page.get_by_role("group", name="Actions")
+    expect(offered.get_by_role("button", name="Activate")).to_be_visible()
+    expect(offered.get_by_role("button", name="Hold", exact=True)).to_have_count(0)
     if is_full_depth():
         assert screen.violations() == []
     client.remove("/v1/tokens/sub")
