@@ -76,7 +76,7 @@ function Line({ line, at, since, named }: Omit<LinesProps, "lines"> & { line: Le
       format={(value) => value.toLocaleString("en")}
       onBrush={(one, other) => choose(rangeBetween(one * 1000, other * 1000))}
     >
-      {last && <span className={panel.soft}>{measurementWords(last)}</span>}
+      {last && <span className={styles.words}>{measurementWords(last)}</span>}
     </TimeChart>
   );
 }
