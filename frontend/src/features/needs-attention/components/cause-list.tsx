@@ -46,7 +46,7 @@ export function CauseList({ causes }: { causes: Cause[] }) {
     <>
       <div className={styles.states}>
         <StateBar counts={countsByState(causes)} shown={state} onChange={(next) => url.change({ state: next, alert: "" }, "replace")} />
-        <SelectField label="Severity" options={SEVERITY_CHOICES} value={severity} onChange={(event) => url.change({ severity: event.target.value, alert: "" }, "replace")} />
+        <SelectField label="Severity" options={SEVERITY_CHOICES} value={severity} onChange={(event) => url.change({ severity: event.target.value }, "replace")} />
       </div>
       {shown.length === 0 ? (
         <Nothing state={state} severity={severity} />
