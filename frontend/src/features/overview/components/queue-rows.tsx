@@ -12,11 +12,11 @@ import { formatDuration, secondsBetween } from "@/lib/format/times";
 import styles from "./overview-page.module.css";
 
 /** Left out on a narrow screen; the page of a queue has them. */
-const SPARE = ["Borrowed"];
+const SPARE = ["Borrowed", "Pending"];
 
 export function QueueRows({ query, resource }: { query: UseQueryResult<QueueSummary>; resource: string }) {
   const { data } = query;
-  const heads = ["Queue", `Use, ${shortResource(resource)}`, ...["Borrowed", "Wait p95", "Oldest"].map((words) => ({ words, figure: true as const, ...(SPARE.includes(words) && { spare: true as const }) }))];
+  const heads = ["Queue", `Use, ${shortResource(resource)}`, ...["Borrowed", "Pending", "Wait p95", "Oldest"].map((words) => ({ words, figure: true as const, ...(SPARE.includes(words) && { spare: true as const }) }))];
   return (
     <section className={styles.pane} aria-label="Queues">
       <header className={styles.paneHead}>
@@ -41,6 +41,9 @@ export function QueueRows({ query, resource }: { query: UseQueryResult<QueueSumm
               </td>
               <td data-figure data-spare>
                 {formatAmount(resource, row.borrowed, row.nominal)}
+              </td>
+              <td data-figure data-spare>
+                {row.pendingWorkloads.toLocaleString("en")}
               </td>
               <td data-figure>{row.waitP95Seconds === null ? "—" : formatDuration(row.waitP95Seconds)}</td>
               <td data-figure>
