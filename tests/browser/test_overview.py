@@ -40,8 +40,12 @@ def test_overview_answers_in_five_seconds_and_does_not_shift(
         client.act(f"/v1/clusterqueues/{LENDER}/{verb}", {"reason": "budget review"})
     admit(client, "shown-first")
     client.submit_batch([workload("never", gpus=99)])
+    # In its first second it has cost nothing yet.
     wait_until(
-        lambda: any(one["kind"] == "NeverStarts" for one in client.read("/v1/attention")["causes"]),
+        lambda: any(
+            one["kind"] == "NeverStarts" and one["gpuSeconds"] > 0
+            for one in client.read("/v1/attention")["causes"]
+        ),
         "the alert is there",
     )
     screen.page.add_init_script(WATCH_SHIFTS)
