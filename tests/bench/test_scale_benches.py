@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
+from headgate.adapters.postgres.connections import USES_OF_DICTIONARY
 from headgate.bootstrap import Platform, open_platform
 from headgate.domain.workloads.events import WorkloadSubmitted
 from headgate.domain.workloads.state import phase_of
@@ -69,7 +70,8 @@ def test_a_population_shows_in_its_read_models_what_its_log_says(platform: Platf
     rows = {loaded.stream: loaded.state for loaded in platform.read_models.load(streams)}
     assert rows == {stream: cluster_state.state_of(stream) for stream in streams}
     phases = [phase_of(state) for state in rows.values()]
-    assert phases.count("Pending") == 5
+    trained = 2 * (USES_OF_DICTIONARY + 1)
+    assert phases.count("Pending") == 5 + trained
     assert phases.count("Running") == 2, "each queue is full"
 
 

@@ -141,9 +141,11 @@ def _back_up_memory(
 
 def back_up(url: str, named: tuple[str, ...]) -> Restore:
     """Copy tables; what is returned puts the copies back, as an owner can."""
-    tables = named or tuple(sorted(METADATA.tables))
     copies = f"backup_{len(named)}"
     with psycopg.connect(url) as connection:
+        # Rows of partitions are copied with the table that they belong to.
+        parts = connection.execute("SELECT relname FROM pg_class WHERE relispartition").fetchall()
+        tables = named or tuple(sorted(METADATA.tables.keys() - {name for (name,) in parts}))
         connection.execute(f"DROP SCHEMA IF EXISTS {copies} CASCADE; CREATE SCHEMA {copies}")
         for table in tables:
             connection.execute(f"CREATE TABLE {copies}.{table} AS SELECT * FROM public.{table}")
