@@ -1,7 +1,7 @@
 """A small honest history, and ways to change one event of it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -103,16 +103,18 @@ def admitted(stream: str) -> StreamEvent:
     return stream, w.WorkloadAdmitted(waited_seconds=0)
 
 
-def evicted(stream: str, eviction: str = "r1") -> StreamEvent:
-    return stream, w.WorkloadEvicted(eviction=eviction, reason="Preempted", message="must go")
+def evicted(
+    stream: str, eviction: str = "r1", reason: w.EvictionReason = "Preempted"
+) -> StreamEvent:
+    return stream, w.WorkloadEvicted(eviction=eviction, reason=reason, message="must go")
 
 
 def stopped(stream: str, eviction: str = "r1") -> StreamEvent:
     return stream, w.WorkloadStopped(eviction=eviction)
 
 
-def finished(stream: str) -> StreamEvent:
-    return stream, w.WorkloadFinished(reason="Succeeded")
+def finished(stream: str, reason: Literal["Succeeded", "Failed"] = "Succeeded") -> StreamEvent:
+    return stream, w.WorkloadFinished(reason=reason)
 
 
 def explained(stream: str) -> StreamEvent:

@@ -1,5 +1,7 @@
 """Every rule that `verify` holds is broken once, and found."""
 
+from typing import Literal
+
 import pytest
 
 from headgate.application.verify.verify import GRACE
@@ -56,6 +58,18 @@ def test_a_reservation_that_was_given_elsewhere_is_counted_and_not_measured() ->
     assert "NoWorkloadGetsMoreThanIsAvailable" in rules_broken(
         [*too_much, submitted(B, 6_000), reserved(B, 6_000)]
     )
+
+
+@pytest.mark.parametrize(
+    ("reason", "end"), [("PodFailed", "Failed"), ("SuccessPolicyMet", "Succeeded")]
+)
+def test_a_workload_may_end_by_what_stopped_its_other_pods(
+    reason: w.EvictionReason, end: Literal["Succeeded", "Failed"]
+) -> None:
+    facts = [*RUNNING, evicted(A, reason=reason), stopped(A)]
+    assert rules_broken([*facts, finished(A, end)]) == set()
+    other: Literal["Succeeded", "Failed"] = "Failed" if end == "Succeeded" else "Succeeded"
+    assert rules_broken([*facts, finished(A, other)]) == {"OnlyWhatRanSucceedsOrFails"}
 
 
 def test_a_missing_position_is_found_where_it_is_missing() -> None:
@@ -134,6 +148,7 @@ BROKEN: list[tuple[str, list[StreamEvent]]] = [
     ("WhatStopsWasEvicted", [*RUNNING, evicted(A), stopped(A, "r2")]),
     ("OnlyReservationsAreDropped", [*RUNNING, (A, w.ReservationDropped(reason=REQUESTED))]),
     ("OnlyWhatRanSucceedsOrFails", [submitted(A, 1), finished(A)]),
+    ("OnlyWhatRanSucceedsOrFails", [*RUNNING, evicted(A), stopped(A), finished(A)]),
     ("NoWorkloadIsDeletedWithQuota", [*RUNNING, (A, w.WorkloadDeleted())]),
     ("OnlyPendingWorkloadsHaveReasonsRecorded", [*RUNNING, explained(A)]),
     ("OnlyAdmittedPodsAreReadyOrNot", [submitted(A, 1), (A, w.WorkloadPodsReady())]),

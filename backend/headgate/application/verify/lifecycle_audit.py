@@ -27,6 +27,9 @@ AFTER_THE_END = (
 )
 """Events that may still follow for a finished workload."""
 
+ENDS_OF_EVICTIONS = {"PodFailed": "Failed", "SuccessPolicyMet": "Succeeded"}
+"""How a workload ends once its pods have stopped, by the reason of their eviction."""
+
 
 class AuditedWorkload(msgspec.Struct, kw_only=True):
     """What matters of one workload for judging its next step."""
@@ -38,6 +41,8 @@ class AuditedWorkload(msgspec.Struct, kw_only=True):
     quota: Admission | None = None
     is_admitted: bool = False
     eviction: str = ""
+    eviction_reason: str = ""
+    end_after_stop: str = ""
     pod_eviction: dict[str, WorkloadPodsEvicted] = {}
     is_finished: bool = False
     is_active: bool = True
@@ -202,7 +207,8 @@ class LifecycleAudit:
             self._wrong("OnlyWorkloadsWithQuotaAreEvicted", event.reason)
         if workload.eviction:
             self._wrong("WorkloadIsEvictedOnceAtTime", workload.eviction)
-        workload.eviction, workload.backs_off_until = event.eviction, event.requeue_at
+        workload.eviction, workload.eviction_reason = event.eviction, event.reason
+        workload.backs_off_until = event.requeue_at
 
     def _pods_evicted(self, workload: AuditedWorkload, event: WorkloadPodsEvicted) -> None:
         if workload.quota is None:
@@ -245,7 +251,9 @@ class LifecycleAudit:
             self._wrong("QuotaIsReleasedOnce", "it holds none")
         elif workload.eviction != event.eviction:
             self._wrong("WhatStopsWasEvicted", f"{event.eviction} is not {workload.eviction!r}")
+        end = ENDS_OF_EVICTIONS.get(workload.eviction_reason, "") if workload.is_admitted else ""
         self._let_go(workload)
+        workload.end_after_stop = end
 
     def _dropped(self, workload: AuditedWorkload) -> None:
         if workload.quota is None:
@@ -255,7 +263,8 @@ class LifecycleAudit:
         self._let_go(workload)
 
     def _finished(self, workload: AuditedWorkload, event: e.WorkloadFinished) -> None:
-        if event.reason in {"Succeeded", "Failed"} and not workload.is_admitted:
+        is_run = event.reason in {"Succeeded", "Failed"}
+        if is_run and not workload.is_admitted and event.reason != workload.end_after_stop:
             self._wrong("OnlyWhatRanSucceedsOrFails", event.reason)
         workload.is_finished = True
         self._let_go(workload)
@@ -271,6 +280,7 @@ class LifecycleAudit:
     def _let_go(self, workload: AuditedWorkload) -> None:
         workload.quota, workload.is_admitted, workload.eviction = None, False, ""
         workload.is_explained, workload.pod_eviction = False, {}
+        workload.eviction_reason = workload.end_after_stop = ""
 
     def _wrong(self, code: str, detail: str) -> None:
         self._findings.add(code, detail)
