@@ -2,12 +2,13 @@
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
 
 from headgate.application.live_state import LiveState, recover_from_rewind
-from headgate.application.ports import EventFilter, Unavailable, WorkloadQuery
+from headgate.application.ports import EventFilter, PartitionSession, Unavailable, WorkloadQuery
 from headgate.application.run_partition import Budget, PartitionRun, sweep
 from headgate.application.scheduling_cycles import SCHEDULER
 from headgate.application.snapshot_store import CACHE_NAME, NewFold, SnapshotRule
@@ -243,6 +244,56 @@ def test_a_worker_rests_until_the_next_timer(adapters: Adapters) -> None:
         session.commit_idle(idle_position=adapters.log.head(), next_due=soon)
     swept = sweep(worker.scheduler, frozenset(), lambda: False)
     assert 0.0 < swept.idle_seconds <= 600
+
+
+class SubmittingPartitions:
+    """Partitions to which a job of `cpu` comes just as a worker begins its turn at `gpu`."""
+
+    def __init__(self, adapters: Adapters) -> None:
+        self._adapters = adapters
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._adapters.partitions, name)
+
+    def try_lock(self, key: str, owner: str) -> PartitionSession | None:
+        if key == GPU:
+            record(self._adapters.log, submitted("job", "cpu"))
+        return self._adapters.partitions.try_lock(key, owner)
+
+
+def test_work_that_a_turn_has_folded_for_another_partition_is_planned_at_once(
+    adapters: Adapters,
+) -> None:
+    record(adapters.log, *cluster("gpu", "cpu"))
+    worker = Worker(adapters, budget=Budget(run_seconds=60, sweep_seconds=3_600))
+    worker.sweep()
+    worker.sweep()
+    record(adapters.log, submitted("first", "gpu"))
+    worker.scheduler = replace(worker.scheduler, partitions=SubmittingPartitions(adapters))
+
+    swept = sweep(worker.scheduler, frozenset(), lambda: False)
+
+    assert worker.scheduler.live.cluster_state.position == adapters.log.head()
+    assert adapters.partitions.agenda().due == [CPU]
+    assert swept.idle_seconds == 0.0
+    assert sweep(worker.scheduler, frozenset(), lambda: False).idle_seconds > 0.0
+    assert admitted(adapters.log) == [f"{NAMESPACE}/first", f"{NAMESPACE}/job"]
+
+
+def test_a_worker_does_not_wait_for_a_partition_that_another_holds(adapters: Adapters) -> None:
+    record(adapters.log, *cluster("gpu"))
+    worker = Worker(adapters, budget=Budget(run_seconds=60, sweep_seconds=3_600))
+    worker.sweep()
+    worker.sweep()
+    record(adapters.log, submitted("job", "gpu"))
+
+    session = adapters.partitions.try_lock(GPU, "another")
+    assert session is not None
+    with session:
+        swept = sweep(worker.scheduler, frozenset(), lambda: False)
+
+    assert adapters.partitions.agenda().due == [GPU]
+    assert swept.idle_seconds == 3_600
 
 
 def test_deciding_twice_admits_nothing_twice(adapters: Adapters) -> None:

@@ -351,9 +351,8 @@ def _halt(scheduler: Scheduler, key: str, failure: Exception) -> None:
     )
 
 
-OUTCOMES_WITH_WORK_LEFT = ("more", "contended")
-
-
+LEFT_TO_OTHERS = ("busy", "gone")
+"""Outcomes at partitions that another worker plans, or knows a newer configuration of."""
 MIN_IDLE_SECONDS = 0.02
 """A timer that has come, of a partition another worker holds, must not keep this one spinning."""
 
@@ -378,16 +377,18 @@ def sweep(
     Raises `Unavailable` while the database cannot be reached.
     """
     agenda = synced_agenda(scheduler)
-    decisions, has_more = 0, False
+    decisions, left_to_others = 0, set[str]()
     for key in sorted(agenda.due, key=lambda due: (due not in nudged, due)):
         if is_stopping():
             break
         turn = run_partition(scheduler, key)
         decisions += turn.decisions
-        has_more = has_more or turn.outcome in OUTCOMES_WITH_WORK_LEFT
-    if has_more:
+        if turn.outcome in LEFT_TO_OTHERS:
+            left_to_others.add(key)
+    # The notification of an event that a turn has folded does not wake this worker again.
+    left = synced_agenda(scheduler) if agenda.due else agenda
+    if not left_to_others.issuperset(left.due):
         return SweepResult(decisions, 0.0)
-    left = scheduler.partitions.agenda() if agenda.due else agenda
     return SweepResult(decisions, _idle_seconds(left, scheduler.budget.sweep_seconds))
 
 
