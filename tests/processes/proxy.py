@@ -9,6 +9,7 @@ from pathlib import Path
 from psycopg.conninfo import conninfo_to_dict
 
 CHUNK_BYTES = 65_536
+TURNS_TO_SERVE = 5
 
 
 class Proxy:
@@ -51,6 +52,9 @@ class Proxy:
 
     async def _end(self) -> None:
         self._server.close()
+        # What was just accepted gets to the task that closes it.
+        for _ in range(TURNS_TO_SERVE):
+            await asyncio.sleep(0)
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in others:
             task.cancel()
@@ -71,7 +75,7 @@ class Proxy:
             return
         finally:
             for each in writers:
-                each.close()
+                each.transport.abort()
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
