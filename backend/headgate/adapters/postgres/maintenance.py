@@ -50,7 +50,7 @@ TALLIES = ("workload_tally", "wait_tally")
 
 
 class PostgresMaintenance:
-    """Fills the port `Housekeeping`."""
+    """Fills the port `Maintenance`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
