@@ -49,7 +49,7 @@ def tree(ctx: typer.Context, output: Output = Format.TABLE) -> None:
 
 def _add(parent: Tree, node: Object) -> None:
     branch = parent.add(_title(node), highlight=False)
-    for line in node.get("lines", []):
+    for line in in_order(node.get("lines", [])):
         branch.add(_line(line), highlight=False)
     for local in node.get("localQueues") or []:
         stopped = "" if local["stopPolicy"] == "None" else f", {local['stopPolicy']}"
@@ -137,7 +137,7 @@ def top_nodes(
     """Show node usage, highest first."""
     with client_of(ctx) as client:
         answer = client.read(f"/v1/topologies/{topology or only_topology(client)}/map")
-    resources: list[str] = answer["resources"]
+    resources = sorted(answer["resources"], key=resource_rank)
     leaves = [leaf for domain in answer["domains"] for leaf in _leaves(domain)]
     leaves.sort(key=lambda leaf: (-_fullness(leaf), leaf["path"]))
     rows = [
@@ -207,7 +207,7 @@ def usage(
 
 
 def in_order(lines: list[Object]) -> list[Object]:
-    """Returns the lines of a point by flavor, GPUs before CPU and memory."""
+    """Returns lines of use by flavor, GPUs before CPU and memory."""
     return sorted(lines, key=lambda line: (line["flavor"], resource_rank(line["resource"])))
 
 
@@ -277,8 +277,9 @@ def only_topology(client: HeadgateClient) -> str:
 
 def _show_map(answer: Object, *, hosts: bool) -> None:
     trunk = Tree(f"[bold]{answer['topology']}[/bold]", highlight=False)
+    resources = sorted(answer["resources"], key=resource_rank)
     for domain in answer["domains"]:
-        _add_domain(trunk, domain, answer["resources"], hosts=hosts)
+        _add_domain(trunk, domain, resources, hosts=hosts)
     stdout_console().print(trunk)
 
 
