@@ -28,7 +28,8 @@ class Ticker:
     """Owns all state that its `turn` touches; no other thread of the process uses it (ADR 0009).
 
     A turn gets the keys it was woken with and returns the seconds until the next. During an outage
-    it is retried with growing pauses; every other failure ends the ticker.
+    it is retried with growing pauses, which only `stop` cuts short; every other failure ends the
+    ticker.
     """
 
     def __init__(self, name: str, turn: Turn, callbacks: TickerCallbacks) -> None:
@@ -39,7 +40,7 @@ class Ticker:
         self._lock = threading.Lock()
         self._woken = threading.Event()
         self._woken_keys: set[str] = set()
-        self._is_stopping = False
+        self._stopping = threading.Event()
 
     def start(self) -> None:
         """Starts the thread; the first turn follows at once."""
@@ -57,19 +58,19 @@ class Ticker:
         A turn asks at each step, so that each is a sign of life.
         """
         self._callbacks.alive()
-        return self._is_stopping
+        return self._stopping.is_set()
 
     def stop(self, timeout_seconds: float) -> bool:
         """Makes the current turn the last; returns whether it ended within the timeout."""
-        self._is_stopping = True
+        self._stopping.set()
         self._woken.set()
         self._thread.join(timeout_seconds)
         return not self._thread.is_alive()
 
     def _run(self) -> None:
         try:
-            while not self._is_stopping:
-                self._wait(self._turn_with_retries())
+            while not self._stopping.is_set():
+                self._rest(self._turn_with_retries())
         except BaseException:  # noqa: BLE001 - a process without its ticker must end
             try:
                 log.exception("ticker failed", ticker=self._name)
@@ -78,13 +79,13 @@ class Ticker:
 
     def _turn_with_retries(self) -> float:
         wait = MIN_RETRY_SECONDS
-        while not self._is_stopping:
+        while not self._stopping.is_set():
             self._callbacks.alive()
             try:
                 return self._turn(self._take())
             except Unavailable as outage:
                 log.warning("database unavailable, retrying", ticker=self._name, outage=str(outage))
-                self._wait(wait)
+                self._stopping.wait(wait)
                 wait = min(wait * 2, MAX_RETRY_SECONDS)
         return 0.0
 
@@ -95,6 +96,7 @@ class Ticker:
             taken, self._woken_keys = self._woken_keys, set()
             return frozenset(taken)
 
-    def _wait(self, seconds: float) -> None:
-        if seconds > 0:
+    def _rest(self, seconds: float) -> None:
+        # A turn that began as `stop` was called has taken its wake-up.
+        if seconds > 0 and not self._stopping.is_set():
             self._woken.wait(seconds)
