@@ -1,18 +1,21 @@
 """What only Postgres can promise: facts stay, and an outage is an outage."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from contextlib import aclosing
 from random import Random
+from typing import Any
 
 import psycopg
 import pytest
+import structlog
 
 from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.maintenance import migrate
 from headgate.adapters.postgres.partitions import PostgresPartitions
-from headgate.adapters.postgres.tail import PostgresTail
+from headgate.adapters.postgres.tail import AppendListener, PostgresTail
 from headgate.application.failures import GapInLog
 from headgate.application.ports import Unavailable
 from headgate.embedded.servers import EmbeddedPostgres
@@ -28,6 +31,10 @@ CHANGES = (
     "DELETE FROM {}",
     "TRUNCATE {}",
 )
+END_OF_LISTENERS = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name = 'headgate-listener' AND datname = current_database()
+"""
 
 
 @pytest.fixture
@@ -216,6 +223,35 @@ def test_the_tail_finds_what_no_notification_told_it_of(
             return await reading
 
     assert asyncio.run(scenario()) == [1, 2]
+
+
+def test_a_listener_tells_the_cause_of_an_outage_once(
+    fresh_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals = ["refused", "refused again"]
+    heard = threading.Semaphore(0)
+    connect = psycopg.connect
+
+    def connect_later(*given: Any, **options: Any) -> psycopg.Connection[Any]:
+        if refusals:
+            raise psycopg.OperationalError(refusals.pop(0))
+        return connect(*given, **options)
+
+    monkeypatch.setattr("headgate.adapters.postgres.tail.RECONNECT_SECONDS", 0.01)
+    monkeypatch.setattr("headgate.adapters.postgres.tail.psycopg.connect", connect_later)
+    listener = AppendListener(fresh_database_url, lambda _: heard.release())
+    with structlog.testing.capture_logs() as told:
+        listener.start()
+        assert heard.acquire(timeout=PATIENCE_SECONDS), "it listens"
+        with connect(fresh_database_url, autocommit=True) as connection:
+            refusals.append("refused later")
+            connection.execute(END_OF_LISTENERS)
+        assert heard.acquire(timeout=PATIENCE_SECONDS), "it listens again"
+        listener.close()
+
+    first, second = [each["outage"] for each in told]
+    assert first == "refused"
+    assert "connection" in second, "not what later attempts met"
 
 
 async def _positions(tail: PostgresTail, after: LogPoint, up_to: int) -> list[int]:

@@ -6,10 +6,11 @@ What a process has read is compared with the log at each look, and on each new c
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any
 
 import psycopg
+import structlog
 
 from headgate.adapters.postgres.append_encoding import meet_dictionary, unknown_dictionaries
 from headgate.adapters.postgres.archived_events import BODY, COLUMNS
@@ -38,6 +39,8 @@ ANSWER_SECONDS = 10.0
 BUSY_BATCH = 4
 BUSY_SECONDS = 0.01
 _READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT {BATCH}"
+
+log = structlog.get_logger()
 
 
 class PostgresTail:
@@ -119,6 +122,7 @@ class AppendListener:
         self._url = url
         self._appended = appended
         self._is_closed = threading.Event()
+        self._is_told = False
         self._thread = threading.Thread(target=self._run, name="listener", daemon=True)
 
     def start(self) -> None:
@@ -132,15 +136,24 @@ class AppendListener:
 
     def _run(self) -> None:
         while not self._is_closed.is_set():
-            # Whatever the failure, sweeps find what was appended meanwhile.
-            with suppress(psycopg.Error):
+            try:
                 self._listen()
+            except psycopg.Error as failure:
+                # Whatever the failure, sweeps find what was appended meanwhile.
+                self._tell(failure)
             self._is_closed.wait(RECONNECT_SECONDS)
+
+    def _tell(self, failure: psycopg.Error) -> None:
+        """Writes the cause to the process's log, once until it listens again."""
+        if not self._is_told:
+            log.warning("not told of appends, connecting again", outage=str(failure))
+        self._is_told = True
 
     def _listen(self) -> None:
         options = connection_options(self._url, "headgate-listener")
         with psycopg.connect(self._url, **options) as connection:
             connection.execute(f"LISTEN {CHANNEL}")
+            self._is_told = False
             self._appended(None)
             while not self._is_closed.is_set():
                 for notification in connection.notifies(timeout=POLL_SECONDS):
