@@ -120,3 +120,24 @@ def test_a_clock_that_answers_late_is_read_again() -> None:
 
     DatabaseClock(LateOnce(database)).read_database()
     assert 0 <= len(answers) <= 2, "the first answer took longer than it takes"
+
+
+def test_a_clock_that_is_being_read_goes_on_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headgate.application.application_services.SHORT_ROUND_TRIP", -1)
+    ahead, shown = 10**12, list[int]()
+
+    class Shown(MemoryEventLog):
+        def now(self) -> int:
+            if clock.is_set:
+                shown.append(clock.now())
+            return super().now()
+
+    database = MemoryDatabase(lambda: answers.pop(0))
+    answers = [0] * 4
+    clock = DatabaseClock(Shown(database))
+    clock.read_database()
+    answers += [ahead] * 4
+    clock.read_database()
+
+    assert len(shown) == 4
+    assert max(shown) < ahead // 2 < clock.now()
