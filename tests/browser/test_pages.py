@@ -85,18 +85,27 @@ def look_forced(page: Page) -> None:
 def test_the_queues_show_quota_and_usage(screen: Screen) -> None:
     screen.open("/queues", "Queues")
     for name in ("everyone", QUEUE, LENDER):
-        expect(screen.page.get_by_role("grid").get_by_text(name).first).to_be_visible()
+        expect(screen.page.get_by_role("treegrid").get_by_text(name).first).to_be_visible()
     expect(screen.page.get_by_role("img", name="GPU of a100").first).to_be_visible()
     cohort, lender = screen.row("everyone"), screen.row(LENDER)
-    expect(cohort).to_contain_text("of 8")
-    expect(lender).to_contain_text("of 4")
+    expect(cohort.get_by_role("gridcell").nth(3)).to_have_text("8")
+    expect(lender.get_by_role("gridcell").nth(3)).to_have_text("4")
+    for head in ("Used, GPU", "Nominal, GPU", "Pending, GPU"):
+        expect(screen.page.get_by_role("columnheader", name=head)).to_be_visible()
     cohort.get_by_role("button", name="Collapse cohort").click()
+    expect(lender).to_have_count(0)
+    # The arrow keys of a tree open and close the row that j and k have reached.
+    screen.page.keyboard.press("j")
+    screen.page.keyboard.press("ArrowRight")
+    expect(lender).to_be_visible()
+    expect(cohort).to_have_attribute("aria-expanded", "true")
+    screen.page.get_by_role("button", name="Collapse all").click()
     expect(lender).to_have_count(0)
     screen.page.get_by_role("columnheader").get_by_role("button", name="Name").click()
     expect(lender).to_be_visible()
     expect(cohort).to_have_count(0)
     screen.page.get_by_label("Resource").select_option("cpu")
-    expect(lender).to_contain_text("of 16")
+    expect(lender.get_by_role("gridcell").nth(3)).to_have_text("16")
 
 
 def test_the_map_shows_a_host_and_takes_it_out_of_use(
@@ -197,7 +206,7 @@ def test_density_and_time_zone_are_the_choice_of_the_user(screen: Screen) -> Non
     browser = page.context.new_cdp_session(page)
     browser.send("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Tokyo"})
     screen.open("/queues", "Queues")
-    row = page.get_by_role("grid").get_by_role("row").nth(1)
+    row = page.get_by_role("treegrid").get_by_role("row").nth(1)
     height = row.evaluate("row => row.clientHeight")
     page.get_by_role("button", name="Signed in as").click()
     page.get_by_role("menuitemcheckbox", name="Density: compact").click()

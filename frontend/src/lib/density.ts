@@ -27,3 +27,20 @@ function subscribe(listener: () => void): () => void {
 export function useDensity(): Density {
   return useSyncExternalStore(subscribe, () => (document.documentElement.dataset["density"] === "compact" ? "compact" : "comfortable"));
 }
+
+const ROW_PIXELS: Record<Density, number> = { comfortable: 32, compact: 28 };
+const TOUCH_PIXELS = 44;
+const TOUCH = "(pointer: coarse)";
+
+function subscribeToPointer(listener: () => void): () => void {
+  const pointer = window.matchMedia(TOUCH);
+  pointer.addEventListener("change", listener);
+  return () => pointer.removeEventListener("change", listener);
+}
+
+/** The height of a row of one line: that of the density, or what fingers need. */
+export function useRowPixels(): number {
+  const density = useDensity();
+  const isTouch = useSyncExternalStore(subscribeToPointer, () => window.matchMedia(TOUCH).matches);
+  return isTouch ? TOUCH_PIXELS : ROW_PIXELS[density];
+}

@@ -12,11 +12,13 @@ export interface MenuItem {
   checked?: boolean;
   /** It is shown with its reason and cannot be chosen. */
   disabled?: boolean;
+  /** It destroys something. */
+  danger?: boolean;
   onSelect: () => void;
 }
 
 export interface MenuProps {
-  heading?: string;
+  heading?: ReactNode;
   trigger: ReactElement;
   items: MenuItem[];
   /** Leaves the menu open while several items are switched. */
@@ -32,7 +34,7 @@ export function Menu({ heading, trigger, items, stays = false }: MenuProps) {
           {heading !== undefined && <DropdownMenu.Label className={styles.heading}>{heading}</DropdownMenu.Label>}
           {items.map((item) =>
             item.checked === undefined ? (
-              <DropdownMenu.Item key={item.key} className={styles.item} disabled={item.disabled === true} onSelect={item.onSelect}>
+              <DropdownMenu.Item key={item.key} className={styles.item} data-danger={item.danger === true && item.disabled !== true ? "" : undefined} disabled={item.disabled === true} onSelect={item.onSelect}>
                 {item.words}
               </DropdownMenu.Item>
             ) : (

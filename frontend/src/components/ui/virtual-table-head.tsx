@@ -11,8 +11,8 @@ export interface Column<Item> {
   width: string;
   /** Its track on a narrow screen; without one it is left out there. */
   narrow?: string;
-  /** On a narrow screen the column is below the others, on a line of its own. */
-  below?: boolean;
+  /** On a narrow screen the column is below the others, on a line of its own; "alone" where it is shown nowhere else. */
+  below?: boolean | "alone";
   /** Left out where the table has little room for all of its columns. */
   spare?: boolean;
   end?: boolean;
@@ -61,5 +61,5 @@ export function HeadRow<Item>({ columns, order, onOrder, children }: HeadRowProp
 /** The class of a column's cells. */
 export function cellClass<Item>(column: Column<Item>): string {
   const onNarrow = column.below ? styles.below : column.narrow === undefined ? styles.wide : "";
-  return [styles.cell, column.end ? styles.end : "", column.spare ? styles.spare : "", onNarrow].filter(Boolean).join(" ");
+  return [styles.cell, column.below === "alone" ? styles.alone : "", column.end ? styles.end : "", column.spare ? styles.spare : "", onNarrow].filter(Boolean).join(" ");
 }

@@ -11,7 +11,7 @@ import {
 import { type VirtualItem, type Virtualizer, useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, type ReactNode, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
 
-import { useDensity } from "@/lib/density";
+import { useRowPixels } from "@/lib/density";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useIsNarrow } from "@/lib/hooks/use-is-narrow";
 
@@ -38,9 +38,17 @@ export interface VirtualTableProps<Item> {
   onSelection?: (selection: Selection) => void;
   /** The last rows have come into sight. */
   onEnd?: () => void;
+  /** Where the rows are a tree. */
+  tree?: Tree<Item>;
 }
 
-const ROW_PIXELS = { comfortable: 32, compact: 28 };
+export interface Tree<Item> {
+  /** The depth of a row from 0, and whether what is below it is shown; undefined where nothing is below. */
+  branchOf: (item: Item) => { depth: number; isOpen: boolean | undefined };
+  /** The right arrow opens a row, the left one closes it. */
+  onFold: (item: Item) => void;
+}
+
 const TWO_LINES_PIXELS = 58;
 const ROWS_BEFORE_END = 5;
 const NONE: Selection = {};
@@ -48,22 +56,22 @@ const features = tableFeatures({ rowSelectionFeature });
 type Features = typeof features;
 
 export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>) {
-  const { label, columns, order, onOrder, whole, opened, onOpen, onSelection, onEnd } = props;
+  const { label, columns, order, onOrder, whole, opened, onOpen, onSelection, onEnd, tree } = props;
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
   const table = useItems(props);
   const items = table.getRowModel().rows;
-  const virtual = useRows(frame, items.length, columns.some((column) => column.below));
+  const virtual = useRows(frame, items.length, columns.some((column) => column.below !== undefined));
   const drawn = virtual.getVirtualItems();
   useEnd(drawn, items.length, onEnd);
-  const [active, setActive] = useActive(items, (index) => virtual.scrollToIndex(index), onOpen, onSelection !== undefined);
+  const [active, setActive] = useActive(items, (index) => virtual.scrollToIndex(index), onOpen, onSelection !== undefined, tree);
   const selects = onSelection !== undefined;
   return (
     <div
       ref={frame}
       className={styles.frame}
       style={tracksOf(columns, selects)}
-      role="grid"
+      role={tree ? "treegrid" : "grid"}
       aria-label={label}
       aria-rowcount={items.length + 1}
       aria-multiselectable={selects || undefined}
@@ -91,7 +99,7 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
               <ItemRow
                 key={item.id}
                 id={`${id}-${place.index}`}
-                {...{ item, place, columns, selects, whole }}
+                {...{ item, place, columns, selects, whole, tree }}
                 active={place.index === active}
                 opened={item.id === opened}
                 onOpen={() => {
@@ -126,9 +134,9 @@ function useItems<Item extends object>({ columns, rows, rowKey, whole, selection
 }
 
 function useRows(frame: RefObject<HTMLDivElement | null>, count: number, hasBelow: boolean): Virtualizer<HTMLDivElement, Element> {
-  const density = useDensity();
+  const oneLine = useRowPixels();
   // Rows of two lines are those of phones: fingers need their height.
-  const rowPixels = useIsNarrow(frame) && hasBelow ? TWO_LINES_PIXELS : ROW_PIXELS[density];
+  const rowPixels = useIsNarrow(frame) && hasBelow ? TWO_LINES_PIXELS : oneLine;
   const virtual = useVirtualizer({ count, getScrollElement: () => frame.current, estimateSize: () => rowPixels, overscan: 12 });
   useEffect(() => virtual.measure(), [virtual, rowPixels]);
   return virtual;
@@ -146,6 +154,7 @@ function useActive<Item extends object>(
   bringIntoSight: (index: number) => void,
   onOpen: ((item: Item) => void) | undefined,
   selects: boolean,
+  tree: Tree<Item> | undefined,
 ): [number, (index: number) => void] {
   const [active, setActive] = useState(-1);
   const move = (step: number) => {
@@ -155,11 +164,13 @@ function useActive<Item extends object>(
     bringIntoSight(next);
   };
   const current = items[active];
+  const fold = (isOpen: boolean) => current && tree?.branchOf(current.original).isOpen === isOpen && tree.onFold(current.original);
   useHotkeys({
     j: () => move(1),
     k: () => move(-1),
     ArrowDown: () => move(1),
     ArrowUp: () => move(-1),
+    ...(tree && { ArrowRight: () => fold(false), ArrowLeft: () => fold(true) }),
     Enter: () => current && onOpen?.(current.original),
     x: () => selects && current?.getCanSelect() && current.toggleSelected(),
   });
@@ -173,19 +184,23 @@ interface ItemRowProps<Item extends object> {
   columns: Column<Item>[];
   selects: boolean;
   whole: ((item: Item) => ReactNode) | undefined;
+  tree: Tree<Item> | undefined;
   active: boolean;
   opened: boolean;
   onOpen: () => void;
 }
 
-function ItemRow<Item extends object>({ id, item, place, columns, selects, whole, active, opened, onOpen }: ItemRowProps<Item>) {
+function ItemRow<Item extends object>({ id, item, place, columns, selects, whole, tree, active, opened, onOpen }: ItemRowProps<Item>) {
   const content = whole?.(item.original);
+  const branch = tree?.branchOf(item.original);
   const names = [styles.row, styles.item, active ? styles.active : "", opened ? styles.opened : ""];
   return (
     <div
       id={id}
       role="row"
       aria-rowindex={place.index + 2}
+      aria-level={branch && branch.depth + 1}
+      aria-expanded={branch?.isOpen}
       aria-selected={selects && !content ? item.getIsSelected() : undefined}
       className={names.filter(Boolean).join(" ")}
       style={{ height: place.size, transform: `translateY(${place.start}px)` }}
@@ -221,11 +236,12 @@ function ItemRow<Item extends object>({ id, item, place, columns, selects, whole
 }
 
 function tracksOf<Item>(columns: Column<Item>[], selects: boolean): CSSProperties {
+  const wide = columns.filter(({ below }) => below !== "alone");
   const checkbox = selects ? ["var(--icon)"] : [];
   const list = (widths: (string | undefined)[]) => [...checkbox, ...widths.filter((track) => track !== undefined)].join(" ");
   return {
-    "--columns": list(columns.map((column) => column.width)),
-    "--columns-middle": list(columns.map((column) => (column.spare ? undefined : column.width))),
+    "--columns": list(wide.map((column) => column.width)),
+    "--columns-middle": list(wide.map((column) => (column.spare ? undefined : column.width))),
     "--columns-narrow": list(columns.map((column) => column.narrow)),
     "--below": selects ? 2 : 1,
   } as CSSProperties;

@@ -11,7 +11,13 @@ import { isAdmin, refusalFor } from "@/lib/permissions";
 import type { QueueAction, Stoppable } from "../api/queues";
 import { QueueDialog } from "./queue-actions";
 
-export function QueueMenu({ queue }: { queue: Stoppable }) {
+export interface QueueMenuProps {
+  queue: Stoppable;
+  /** What it uses, borrows and lends, for lists that have no room for it. */
+  words?: string | undefined;
+}
+
+export function QueueMenu({ queue, words: use }: QueueMenuProps) {
   const identity = useIdentity();
   const { history } = useRouter();
   const [action, setAction] = useState<QueueAction | null>(null);
@@ -28,7 +34,7 @@ export function QueueMenu({ queue }: { queue: Stoppable }) {
   return (
     <>
       <Menu
-        heading={queue.name}
+        heading={use === undefined ? queue.name : `${queue.name}: ${use}`}
         trigger={
           <Button look="quiet" shape="icon" aria-label={`Actions on ${queue.name}`}>
             <MoreHorizontal aria-hidden="true" />
@@ -38,8 +44,7 @@ export function QueueMenu({ queue }: { queue: Stoppable }) {
           stopped ? item("resume", "Resume", role, () => setAction("resume")) : item("stop", "Stop", role, () => setAction("stop")),
           item("edit", "Edit quota", undefined, () => history.push(`/configuration?kind=ClusterQueue&name=${name}&tab=form`)),
           item("lab", "Open in policy lab", lab, () => history.push("/simulations/lab")),
-          item("changes", "Change history", undefined, () => history.push(`/history?stream=clusterqueue/${name}`)),
-          item("drain", "Drain…", role ?? (queue.stopPolicy === "HoldAndDrain" ? "already draining" : undefined), () => setAction("drain")),
+          { ...item("drain", "Drain…", role ?? (queue.stopPolicy === "HoldAndDrain" ? "already draining" : undefined), () => setAction("drain")), danger: true },
         ]}
       />
       {action !== null && <QueueDialog queue={queue} action={action} onClose={() => setAction(null)} />}

@@ -1,33 +1,29 @@
 // The tree of cohorts and queues, one row each, for one resource: use of quota, demand, waits and trend.
 import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
-import { ChevronDown, ChevronRight } from "lucide-react";
-import { type CSSProperties, useCallback, useMemo, useState } from "react";
+import { type Dispatch, type SetStateAction, useCallback, useMemo, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
 import { Card, Page } from "@/components/ui/layout";
 import { RouterLink } from "@/components/ui/router-link";
-import { Sparkline } from "@/components/ui/sparkline";
 import { Empty, ExamplesLink } from "@/components/ui/states";
 import { TypedField } from "@/components/ui/typed-field";
 import { View } from "@/components/ui/view";
-import { type Column, VirtualTable } from "@/components/ui/virtual-table";
+import { VirtualTable } from "@/components/ui/virtual-table";
 import { capacityQuery, queueRowsQuery } from "@/lib/api/capacity";
 import type { QueueNode } from "@/lib/api/types";
-import { formatAmount, shortResource } from "@/lib/format/amounts";
-import { formatDuration } from "@/lib/format/times";
+import { shortResource } from "@/lib/format/amounts";
 import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useResource } from "@/lib/hooks/use-resource";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { queueTreeQuery } from "../api/queues";
-import { flavorsOf, orderedRows, type QueueTreeRow, resourcesOf, treeRows } from "../model/queue-rows";
-import { QueueMenu } from "./queue-menu";
+import { cohortsOf, flavorsOf, orderedRows, type QueueTreeRow, resourcesOf, treeRows } from "../model/queue-rows";
+import { addressOf, columnsOf } from "./queue-columns";
 import styles from "./queues-page.module.css";
-import { QuotaLegend, QuotaPieces } from "./quota-lines";
-import { StopBadge } from "./stop-badge";
+import { QuotaLegend } from "./quota-lines";
 
 export function QueuesPage() {
   const tree = useQuery(queueTreeQuery);
@@ -58,6 +54,8 @@ function Tree({ roots }: { roots: QueueNode[] }) {
   const resources = resourcesOf(roots);
   const resource = resources.includes(chosen) ? chosen : (resources[0] ?? "");
   const flavors = flavorsOf(roots, resource);
+  const cohorts = cohortsOf(roots);
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const flavor = flavors.includes(url.get("flavor")) ? url.get("flavor") : "";
   return (
     <>
@@ -69,10 +67,20 @@ function Tree({ roots }: { roots: QueueNode[] }) {
           options={[{ value: "", words: "all" }, ...flavors.map((value) => ({ value, words: value }))]}
           onChange={(event) => url.change({ flavor: event.target.value }, "replace")}
         />
+        <SelectField label="Sort" value={url.get("sort")} options={orderOptions(url.get("sort"))} onChange={(event) => url.change({ sort: event.target.value }, "replace")} />
         <TypedField label="Name contains" value={url.get("filter")} onSettled={(filter) => url.change({ filter }, "replace")} />
-        <QuotaLegend />
+        {url.get("sort") === "" && cohorts.length > 0 && (
+          <Button onClick={() => setClosed(closed.size > 0 ? new Set() : new Set(cohorts))}>{closed.size > 0 ? "Expand all" : "Collapse all"}</Button>
+        )}
       </div>
-      <Rows roots={roots} resource={resource} flavor={flavor} text={url.get("filter")} order={url.get("sort")} cohort={url.get("cohort")} onChange={(changes) => url.change(changes, "replace")} />
+      <Rows
+        {...{ roots, resource, flavor, closed, setClosed }}
+        text={url.get("filter")}
+        order={url.get("sort")}
+        cohort={url.get("cohort")}
+        onChange={(changes) => url.change(changes, "replace")}
+      />
+      <QuotaLegend />
     </>
   );
 }
@@ -86,13 +94,15 @@ interface RowsProps {
   order: string;
   /** The cohort that the address names. */
   cohort: string;
+  /** The cohorts whose members are not shown. */
+  closed: ReadonlySet<string>;
+  setClosed: Dispatch<SetStateAction<ReadonlySet<string>>>;
   onChange: (changes: Record<string, string>) => void;
 }
 
-function Rows({ roots, resource, flavor, text, order, cohort, onChange }: RowsProps) {
+function Rows({ roots, resource, flavor, text, order, cohort, closed, setClosed, onChange }: RowsProps) {
   const { history } = useRouter();
   const [range] = useTimeRange();
-  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const summary = useQuery(queueRowsQuery(resource)).data;
   const [since, tellOfLog] = useLogBeginning(range);
   const capacity = useQuery(capacityQuery(resource, range, since)).data;
@@ -103,7 +113,7 @@ function Rows({ roots, resource, flavor, text, order, cohort, onChange }: RowsPr
     const all = treeRows(roots, { resource, flavor, queues, points: points ?? [] }, order === "" ? closed : new Set(), text);
     return order === "" ? all : orderedRows(all, order);
   }, [roots, resource, flavor, summary, points, closed, text, order]);
-  const toggle = useCallback((name: string) => setClosed((known) => (known.has(name) ? new Set([...known].filter((one) => one !== name)) : new Set([...known, name]))), []);
+  const toggle = useCallback((name: string) => setClosed((known) => (known.has(name) ? new Set([...known].filter((one) => one !== name)) : new Set([...known, name]))), [setClosed]);
   const columns = useMemo(() => columnsOf(resource, order === "" ? { closed, toggle } : undefined), [resource, order, closed, toggle]);
   return (
     <Card>
@@ -119,6 +129,7 @@ function Rows({ roots, resource, flavor, text, order, cohort, onChange }: RowsPr
           rowKey={({ node }) => `${node.kind}/${node.name}`}
           order={order}
           onOrder={(id) => onChange({ sort: nextOrder(order, id) })}
+          {...(order === "" && { tree: { branchOf: (row: QueueTreeRow) => branchOf(row, closed), onFold: ({ node }: QueueTreeRow) => toggle(node.name) } })}
           opened={cohort === "" ? undefined : `Cohort/${cohort}`}
           onOpen={({ node }) => (node.kind === "ClusterQueue" ? history.push(addressOf(node)) : toggle(node.name))}
         />
@@ -134,66 +145,19 @@ function nextOrder(order: string, id: string): string {
   return order === id || order === `-${id}` ? "" : first;
 }
 
-function addressOf({ name }: QueueNode): string {
-  return `/queues/${encodeURIComponent(name)}`;
+function branchOf({ node, depth }: QueueTreeRow, closed: ReadonlySet<string>) {
+  return { depth, isOpen: node.children.length > 0 ? !closed.has(node.name) : undefined };
 }
 
-interface Folding {
-  closed: ReadonlySet<string>;
-  toggle: (name: string) => void;
-}
+const ORDERS = [
+  { value: "", words: "tree" },
+  { value: "-used", words: "most used" },
+  { value: "-pending", words: "most pending" },
+  { value: "-wait", words: "longest wait" },
+  { value: "name", words: "name" },
+];
 
-/** The columns for a resource; names stand as a tree where it can be folded. */
-function columnsOf(resource: string, folding: Folding | undefined): Column<QueueTreeRow>[] {
-  const amount = (value: number, beside: number) => formatAmount(resource, value, beside);
-  const figure = (words: string) => <span className="number">{words}</span>;
-  return [
-    { id: "name", header: "Name", width: "minmax(12rem, 1.4fr)", narrow: "minmax(0, 1fr)", ordered: true, cell: (row) => <Name row={row} folding={folding} /> },
-    { id: "bar", header: "Use of nominal quota", width: "minmax(8rem, 2fr)", below: true, cell: ({ line }) => (line ? <QuotaPieces line={line} /> : <span className={styles.none}>no quota</span>) },
-    { id: "used", header: `Used, ${shortResource(resource)}`, width: "6.5rem", narrow: "6rem", end: true, ordered: true, cell: ({ line }) => figure(line ? `${amount(line.used, line.nominal)} of ${amount(line.nominal, line.nominal)}` : "—") },
-    { id: "borrowed", header: "Borrowed", width: "minmax(5rem, 8rem)", spare: true, end: true, cell: ({ line }) => figure(line && line.borrowed > 0 ? `${amount(line.borrowed, line.nominal)} ${partyOf(line.borrowedFrom)}` : "—") },
-    { id: "lent", header: "Lent", width: "minmax(4rem, 8rem)", spare: true, end: true, cell: ({ line }) => figure(line && line.lent > 0 ? `${amount(line.lent, line.nominal)} ${partyOf(line.lentTo)}` : "—") },
-    {
-      id: "pending",
-      header: "Pending",
-      width: "5rem",
-      narrow: "4rem",
-      end: true,
-      ordered: true,
-      cell: ({ pending, pendingWorkloads }) => <span className="number" title={`${pendingWorkloads} ${pendingWorkloads === 1 ? "workload" : "workloads"}`}>{amount(pending, pending)}</span>,
-    },
-    { id: "wait", header: "Wait p95", width: "5rem", end: true, ordered: true, cell: ({ waitP95Seconds }) => figure(typeof waitP95Seconds === "number" ? formatDuration(waitP95Seconds) : "—") },
-    { id: "trend", header: "Trend", width: "4.5rem", spare: true, end: true, cell: ({ trend, line }) => <Sparkline points={trend} max={Math.max(line?.nominal ?? 0, ...trend)} /> },
-    { id: "menu", header: "Actions", isIcon: true, width: "2rem", end: true, cell: ({ node }) => node.kind === "ClusterQueue" && <QueueMenu queue={{ name: node.name, stopPolicy: node.stopPolicy ?? "None" }} /> },
-  ];
-}
-
-/** The other side of a loan where it is one alone. */
-function partyOf(parties: { clusterQueue: string }[] | undefined): string {
-  const names = [...new Set((parties ?? []).map(({ clusterQueue }) => clusterQueue))];
-  return names.length === 1 ? (names[0] ?? "") : "";
-}
-
-function Name({ row: { node, depth }, folding }: { row: QueueTreeRow; folding: Folding | undefined }) {
-  const indent = { "--depth": depth } as CSSProperties;
-  if (node.kind === "ClusterQueue") {
-    return (
-      <span className={styles.name} style={indent} data-leaf={folding ? "" : undefined}>
-        <RouterLink className={styles.queue} to={addressOf(node)}>
-          {node.name}
-        </RouterLink>
-        <StopBadge node={node} />
-      </span>
-    );
-  }
-  const open = folding === undefined || !folding.closed.has(node.name);
-  return (
-    <span className={styles.name} style={indent}>
-      <button type="button" className={styles.fold} aria-expanded={open} aria-label={`${open ? "Collapse" : "Expand"} cohort ${node.name}`} onClick={() => folding?.toggle(node.name)}>
-        {open ? <ChevronDown aria-hidden="true" /> : <ChevronRight aria-hidden="true" />}
-      </button>
-      <span className={styles.cohort}>{node.name}</span>
-      <span className={styles.kind}>cohort</span>
-    </span>
-  );
+/** With the order of the address where it is none of these, such as the reverse that a head gives. */
+function orderOptions(order: string) {
+  return ORDERS.some(({ value }) => value === order) ? ORDERS : [...ORDERS, { value: order, words: `${order.replace("-", "")}, ${order.startsWith("-") ? "descending" : "ascending"}` }];
 }

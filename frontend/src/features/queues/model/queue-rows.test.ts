@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { CapacityPoint, QueueNode, QueueRow, QuotaLine } from "@/lib/api/types";
 
-import { flavorsOf, orderedRows, resourcesOf, type RowSources, treeRows } from "./queue-rows";
+import { cohortsOf, flavorsOf, orderedRows, resourcesOf, type RowSources, treeRows } from "./queue-rows";
 
 const GPU = "nvidia.com/gpu";
 const line = (flavor: string, nominal: number, used: number, rest: Partial<QuotaLine> = {}): QuotaLine => ({ flavor, resource: GPU, nominal, used, borrowed: 0, lent: 0, available: 0, ...rest });
@@ -41,6 +41,10 @@ describe("rows of the tree of queues", () => {
     expect(treeRows(roots, sources, new Set(["research"]), "").map(({ node }) => node.name)).toEqual(["research"]);
     expect(treeRows(roots, sources, NONE, "LANG").map(({ node }) => node.name)).toEqual(["research", "language"]);
     expect(treeRows(roots, sources, NONE, "nothing")).toEqual([]);
+  });
+
+  it("can be closed at every cohort", () => {
+    expect(cohortsOf([{ kind: "Cohort", name: "campus", children: roots, lines: [] }])).toEqual(["campus", "research"]);
   });
 
   it("are ClusterQueues alone in another order", () => {

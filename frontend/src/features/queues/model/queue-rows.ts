@@ -45,6 +45,11 @@ function namesOf(roots: readonly QueueNode[], nameOf: (line: QuotaLine) => strin
   return [...found];
 }
 
+/** The names of all cohorts. */
+export function cohortsOf(roots: readonly QueueNode[]): string[] {
+  return roots.flatMap((node) => (node.kind === "Cohort" ? [node.name, ...cohortsOf(node.children)] : []));
+}
+
 /** The rows, parents first; what is below a closed cohort is left out, as are subtrees without the text in a name. */
 export function treeRows(roots: readonly QueueNode[], sources: RowSources, closed: ReadonlySet<string>, text: string): QueueTreeRow[] {
   const words = text.trim().toLowerCase();
