@@ -1,12 +1,14 @@
 """Failed pods and completions: retries by the policy, and each index once in whatever order."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.values.index_ranges import members
+from headgate.domain.values.index_ranges import absent, members
 from headgate.domain.workloads.commands import PodReport, ReportFinished, ReportPods
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.decide.pod_reports import pod_report_refusals
@@ -261,6 +263,33 @@ def test_no_replica_runs_more_pods_at_a_time_than_its_places(
         state, _ = reported(state, an_end(running[step % len(running)]))
     assert phase_of(state) == "Succeeded"
     assert list(members(state.progress["main"].succeeded)) == list(range(2 * size))
+
+
+def test_many_ends_at_once_look_at_each_index_of_their_replicas_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight replicas of ten completions, five at a time."""
+    seen: list[int] = []
+
+    def noted(*given: Any) -> Iterator[int]:
+        for index in absent(*given):
+            seen.append(index)
+            yield index
+
+    replicas = PodIndex(label="index", sub_group_label="job", sub_group_count=8)
+    pods = (a_pod_set(count=40, completions=80, pod_index=replicas),)
+    reserved = WorkloadQuotaReserved(admission=an_admission_of(a=40))
+    state = a_workload(after=(reserved, ADMITTED), pod_sets=pods)
+    monkeypatch.setattr("headgate.domain.workloads.pods.completions.absent", noted)
+
+    state, _ = reported(state, *map(an_end, (0, 1, 2, 3, 4)))
+
+    assert [index for index, _, _ in layout_of(state)][:6] == [5, 6, 7, 8, 9, 10]
+    assert seen == [5, 6, 7, 8, 9] * 2, "folded as it is decided, and as it is recorded"
+
+    seen.clear()
+    reported(state, *map(an_end, (5, 6, 7, 8, 9)))
+    assert seen == [], "no other replica has fewer pods than places"
 
 
 def test_a_success_rule_ends_the_workload_while_other_pods_run() -> None:

@@ -167,18 +167,21 @@ def advanced(workload: Workload) -> Workload:
 def _next_indices(pod_set: PodSet, begun: IndexRanges, stay: Nodes, free: Nodes) -> Nodes:
     """The next indices on free nodes: each of the subgroup of the index that was there.
 
-    Where that has none left, of the first subgroup with fewer pods than places (partial admission).
+    Where that has none left, of the first subgroup with fewer pods than places; there is one only
+    where the pod set has fewer pods than it asks for (partial admission).
     """
     total, size = pod_set.completions or 0, sub_group_size(pod_set)
     if size == total:
         return dict(zip(absent(begun, total), free.values(), strict=False))
     places, taken = _places(pod_set), dict[int, str]()
     running = Counter(index // size for index in stay)
+    left = [absent(begun, begin + size, begin) for begin in range(0, total, size)]
+    is_partial = len(stay) + len(free) < pod_set.count
+    others = range(len(left)) if is_partial else ()
     for before, node in free.items():
-        for group in (before // size, *range(total // size)):
-            left = absent(begun, (group + 1) * size, group * size)
-            following = next((index for index in left if index not in taken), None)
-            if following is not None and running[group] < places:
+        for group in (before // size, *others):
+            following = next(left[group], None) if running[group] < places else None
+            if following is not None:
                 running[group] += 1
                 taken[following] = node
                 break
