@@ -166,6 +166,7 @@ def test_only_what_the_log_does_not_tell_is_of_now() -> None:
         "/v1/views",
         "/v1/webhooks/{name}/deliveries",
         "/v1/whoami",
+        "/v1/whoami/tokens",
     ]
 
 

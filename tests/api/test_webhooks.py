@@ -150,7 +150,7 @@ def test_a_cause_is_told_signed_and_told_again_when_it_is_resolved(
     told = pager.verified(opened)
     assert told["data"]["key"] == "QueueInactive"
     assert told["data"]["title"] == "ClusterQueue told-1 is inactive"
-    assert told["data"]["link"].startswith("https://headgate.example.org/needs-attention?alert=")
+    assert told["data"]["link"].startswith("https://headgate.example.org/attention?alert=")
     with pytest.raises(WebhookVerificationError):
         Webhook(pager.secret).verify(opened.body + b" ", opened.headers)
     assert admin.post("/v1/clusterqueues/told-1/resume", {"reason": "r"}).status_code == 200

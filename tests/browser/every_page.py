@@ -5,18 +5,18 @@ from tests.browser.cluster import Object
 
 FIXED = {
     "overview": ("/", "Overview"),
-    "needs-attention": ("/needs-attention", "Needs attention"),
+    "needs-attention": ("/attention", "Needs attention"),
     "workloads": ("/workloads", "Workloads"),
     "queues": ("/queues", "Queues"),
     "topology": ("/topology", "Topology"),
     "preemptions": ("/preemptions", "Preemptions"),
     "submit": ("/submit?template=gang", "Submit"),
     "simulations": ("/simulations", "Simulations"),
-    "simulator": ("/what-if", "Simulator"),
-    "backtests": ("/backtests", "Backtests"),
+    "simulator": ("/simulations/new", "Simulator"),
+    "backtests": ("/simulations/backtest", "Backtests"),
     "policy-lab": ("/simulations/lab", "Policy lab"),
     "configuration": ("/configuration", "Configuration"),
-    "history": ("/history", "Change history"),
+    "history": ("/configuration?view=changes", "All changes"),
     "events": ("/events", "Event log"),
     "cycles": ("/cycles", "Scheduling cycles"),
     "executors": ("/executors", "Executors"),
@@ -38,7 +38,7 @@ def every_page(client: HeadgateClient) -> dict[str, tuple[str, str]]:
             f"/configuration?kind=ClusterQueue&name={name}",
             "Configuration",
         )
-        for tab in ("form", "uses"):
+        for tab in ("form", "uses", "history"):
             found[f"configuration-{tab}"] = (
                 f"/configuration?kind=ClusterQueue&name={name}&tab={tab}",
                 "Configuration",
@@ -51,7 +51,7 @@ def every_page(client: HeadgateClient) -> dict[str, tuple[str, str]]:
     for one in _first(client, "/v1/cycles"):
         found["cycle"] = (f"/cycles/{one['id']}", "")
     for one in _first(client, "/v1/backtests"):
-        found["backtest"] = (f"/backtests/{one['id']}", "")
+        found["backtest"] = (f"/simulations/{one['id']}", "")
     for one in _first(client, "/v1/simulations", {"kind": "Workload,Change"}):
         found["simulation"] = (f"/simulations/{one['id']}", "")
     for executor in _first(client, "/v1/executors"):
@@ -70,7 +70,7 @@ def _add_workloads(found: dict[str, tuple[str, str]], client: HeadgateClient) ->
             found[f"workload-{phase.lower()}"] = (f"/workloads/{key}", key)
             if phase == "Pending":
                 found["workloads-panel"] = (f"/workloads?panel={key}", "Workloads")
-                found["simulator-workload"] = (f"/what-if?workload={key}", "Simulator")
+                found["simulator-workload"] = (f"/simulations/new?workload={key}", "Simulator")
             if phase == "Running":
                 for view in ("pods", "logs", "definition"):
                     found[f"workload-{view}"] = (f"/workloads/{key}?view={view}", key)

@@ -46,7 +46,7 @@ def beat(client: HeadgateClient, host: str, **more: Any) -> None:
 def create_webhook(screen: Screen, does: Pointer | Keyboard, name: str, url: str) -> str:
     """Make a webhook on the page; the secret that is shown once."""
     page = screen.page
-    screen.open("/needs-attention?view=webhooks", "Needs attention")
+    screen.open("/attention?view=webhooks", "Needs attention")
     does.press(page.get_by_role("button", name="New webhook"))
     dialog = page.get_by_role("dialog", name="New webhook")
     does.write(dialog.get_by_label("Name"), name)
@@ -76,7 +76,7 @@ def test_needs_attention_and_webhooks(
     client.act("/v1/clusterqueues/lender/stop", {"reason": "budget review"})
     opened = receiver.wait_for("test")
     assert opened.content["data"]["key"] == ""
-    screen.open("/needs-attention?alert=QueueInactive", "Needs attention")
+    screen.open("/attention?alert=QueueInactive", "Needs attention")
     causes = page.get_by_role("list", name="Alerts by cause")
     expect(causes.get_by_role("link", name="ClusterQueue lender is inactive")).to_be_visible()
     assert screen.violations() == []
@@ -100,7 +100,7 @@ def test_needs_attention_and_webhooks(
     page.get_by_role("button", name="Reopen ClusterQueue lender is inactive").click()
     expect(page.get_by_text(re.compile("Snoozed until"))).to_have_count(0)
     client.act("/v1/clusterqueues/lender/resume", {"reason": "reviewed"})
-    page.goto(f"{screen.url}/needs-attention?view=webhooks")
+    page.goto(f"{screen.url}/attention?view=webhooks")
     page.get_by_role("button", name="Delete attention").click()
     expect(page.get_by_text("No webhooks")).to_be_visible()
 
@@ -133,7 +133,7 @@ def test_story_of_an_on_call_engineer_from_a_silent_rack_to_what_was_undone(
     does.press(panel.get_by_role("link", name="Events of this host"))
     expect(page.get_by_text("Node fell silent").first).to_be_visible()
 
-    screen.open(f"/needs-attention?alert={KEY}", "Needs attention")
+    screen.open(f"/attention?alert={KEY}", "Needs attention")
     does.press(page.get_by_role("button", name=f"Acknowledge {RACK_SILENT}"))
     dialog = page.get_by_role("dialog")
     does.write(dialog.get_by_label("Reason"), "INC-4711, power of rack-1")
@@ -145,7 +145,7 @@ def test_story_of_an_on_call_engineer_from_a_silent_rack_to_what_was_undone(
     for each in names:
         path = f"/v1/namespaces/{NAMESPACE}/workloads/{each}/deactivate"
         client.act(path, {"reason": "its rack does not answer"})
-    screen.open(f"/needs-attention?name={name}-", "Needs attention")
+    screen.open(f"/attention?name={name}-", "Needs attention")
     does.press(page.get_by_role("button", name="Select all 2"))
     does.press(page.get_by_role("button", name="Activate", exact=True))
     expect(dialog.get_by_text("Applies to 2 of 2 selected workloads")).to_be_visible()

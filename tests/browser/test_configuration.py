@@ -66,8 +66,7 @@ def test_an_admin_changes_a_quota_and_undoes_it(screen: Screen, client: Headgate
     expect(page.get_by_text("1 applied")).to_be_visible()
     expect(editor).to_contain_text('nominalQuota: "2"')
 
-    page.get_by_role("link", name="History of this object").click()
-    expect(page.get_by_role("heading", level=1, name="Change history")).to_be_visible()
+    page.get_by_role("tab", name="History").click()
     expect(page.get_by_text("ticket 4711")).to_be_visible()
     page.get_by_role("listitem").get_by_role("button", name="Roll back").last.click()
     dialog.get_by_label("Reason").fill("back")

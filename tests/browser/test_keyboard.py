@@ -36,16 +36,32 @@ def test_a_row_is_found_opened_and_closed_without_a_mouse(
     screen.open("/workloads", "Workloads")
     screen.page.keyboard.press("/")
     screen.type("by-keys")
-    expect(screen.page).to_have_url(f"{screen.url}/workloads?filter=by-keys")
+    expect(screen.page).to_have_url(f"{screen.url}/workloads?filter=by-keys&v=2")
     screen.page.keyboard.press("Escape")
     expect(screen.row("by-keys")).to_be_visible()
     screen.page.keyboard.press("j")
     screen.page.keyboard.press("Enter")
     panel = screen.page.get_by_role("complementary", name="Workload team-a/by-keys")
     expect(panel).to_be_visible()
-    expect(screen.page).to_have_url(f"{screen.url}/workloads?filter=by-keys&panel=team-a/by-keys")
+    expect(screen.page).to_have_url(
+        f"{screen.url}/workloads?filter=by-keys&panel=team-a/by-keys&v=2"
+    )
     screen.page.keyboard.press("Escape")
     expect(panel).to_have_count(0)
+
+
+def test_a_point_opens_the_actions_of_the_row(screen: Screen) -> None:
+    screen.open("/queues", "Queues")
+    page = screen.page
+    # The first row is a cohort, which has no actions.
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press(".")
+    menu = page.get_by_role("menu")
+    expect(menu.get_by_role("menuitem").first).to_be_focused()
+    expect(menu.get_by_role("menuitem", name="Edit quota")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
 
 
 def test_the_palette_finds_a_queue_by_name(overview: Screen) -> None:

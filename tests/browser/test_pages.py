@@ -168,7 +168,7 @@ def test_events_are_filtered_by_tokens_and_grouped_by_what_caused_them(
     grid = page.get_by_role("grid", name="Events, newest first")
     expect(grid).to_have_attribute("aria-rowcount", str(number + 2))
     page.get_by_role("button", name=f"Remove correlation:{cause}").click()
-    expect(page).to_have_url(f"{screen.url}/events?view=grouped")
+    expect(page).to_have_url(f"{screen.url}/events?view=grouped&v=2")
     # Types that there are can be chosen by their beginning, and one that there is not leads back.
     page.keyboard.press("/")
     screen.type("type:node.cr")
@@ -176,7 +176,7 @@ def test_events_are_filtered_by_tokens_and_grouped_by_what_caused_them(
     expect(option).to_be_visible()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page).to_have_url(f"{screen.url}/events?view=grouped&type=node.created")
+    expect(page).to_have_url(f"{screen.url}/events?view=grouped&type=node.created&v=2")
     screen.open("/events?actor=user:zoe", "Event log")
     page.get_by_role("button", name="Remove actor:user:zoe").last.click()
     expect(grid).to_be_visible()
@@ -188,9 +188,39 @@ def test_a_page_that_does_not_exist_leads_back(screen: Screen) -> None:
 
 
 def test_kept_links_lead_to_what_needs_attention(screen: Screen) -> None:
-    screen.go("/inbox?state=Snoozed")
-    expect(screen.page.get_by_role("heading", level=1, name="Needs attention")).to_be_visible()
-    expect(screen.page).to_have_url(f"{screen.url}/needs-attention?state=Snoozed")
+    for old in ("inbox", "needs-attention"):
+        screen.go(f"/{old}?state=Snoozed")
+        heading = screen.page.get_by_role("heading", level=1, name="Needs attention")
+        expect(heading).to_be_visible()
+        expect(screen.page).to_have_url(f"{screen.url}/attention?state=Snoozed&v=2")
+
+
+def test_kept_links_lead_to_simulations_and_changes(screen: Screen) -> None:
+    page = screen.page
+    for old, address, title in (
+        ("what-if", "simulations/new", "Simulator"),
+        ("backtests", "simulations/backtest", "Backtests"),
+        ("history", "configuration?view=changes&v=2", "All changes"),
+    ):
+        screen.open(f"/{old}", title)
+        expect(page).to_have_url(f"{screen.url}/{address}")
+    screen.open(f"/history?stream=clusterqueue/{QUEUE}", "Configuration")
+    expect(page.get_by_role("tab", name="History")).to_have_attribute("aria-selected", "true")
+    changes = page.get_by_role("list", name="Changes, newest first")
+    expect(changes.get_by_role("listitem").filter(has_text="Created")).to_be_visible()
+
+
+def test_a_user_sees_the_own_tokens(screen: Screen, client: HeadgateClient) -> None:
+    page = screen.page
+    made = client.act("/v1/tokens", {"name": "vera", "role": "viewer"})
+    page.goto(f"{screen.url}/attention#token={made['secret']}")
+    page.get_by_role("button", name="Signed in as vera").click()
+    page.get_by_role("menuitem", name="Your tokens").click()
+    row = page.get_by_role("dialog", name="Your tokens").get_by_role("row").nth(1)
+    expect(row).to_contain_text("vera")
+    expect(row).to_contain_text("viewer")
+    assert screen.violations() == []
+    client.remove("/v1/tokens/vera")
 
 
 def test_a_workload_that_does_not_exist_says_so(screen: Screen) -> None:

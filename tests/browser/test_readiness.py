@@ -146,13 +146,13 @@ def test_story_2_a_workload_that_never_starts_backs_off_and_is_given_up(
     apply(client, patient[1:2])
     client.submit_batch([work("no-image", "story-2")])
     until(lambda: bool(found(client, "no-image", "Retrying")), client, "no-image", "a backoff")
-    screen.open("/needs-attention?name=no-image", "Needs attention")
+    screen.open("/attention?name=no-image", "Needs attention")
     row = screen.row("no-image")
     expect(row.get_by_text("Retrying")).to_be_visible()
     expect(row.get_by_text("Pods not ready")).to_be_visible()
     apply(client, queue("story-2", {"broken": "1"}, strategy(maxBackOffRetryCount=1))[1:2])
     # A list that was shown before tells of the limit only once its workload changes.
-    screen.open("/needs-attention?name=no-image", "Needs attention")
+    screen.open("/attention?name=no-image", "Needs attention")
     row.click()
     panel = screen.page.get_by_role("complementary", name=f"Workload {NAMESPACE}/no-image")
     expect(panel.get_by_text("1 of 1 requeues")).to_be_visible()
@@ -188,7 +188,7 @@ def test_story_3_an_admin_reactivates_fifty_workloads_at_once(
     patient = queue("story-3", {"spot": "50"}, {"timeout": "30m"})
     apply(client, patient[1:2])
 
-    screen.open("/needs-attention?name=fifty-&cause=RequeuingLimitExceeded", "Needs attention")
+    screen.open("/attention?name=fifty-&cause=RequeuingLimitExceeded", "Needs attention")
     screen.page.get_by_role("button", name=f"Select all {MANY}").click()
     screen.page.get_by_role("button", name="Activate", exact=True).click()
     dialog = screen.page.get_by_role("dialog", name=f"Activate {MANY} workloads")
@@ -214,7 +214,7 @@ def test_a_batch_is_undone_for_workloads_without_later_changes(
     path = f"/v1/namespaces/{NAMESPACE}/workloads/pair-"
     for name in ("moved", "still"):
         client.act(f"{path}{name}/deactivate", {"reason": "wrong data"})
-    screen.open("/needs-attention?name=pair-", "Needs attention")
+    screen.open("/attention?name=pair-", "Needs attention")
     screen.page.get_by_role("button", name="Select all 2").click()
     screen.page.get_by_role("button", name="Activate", exact=True).click()
     dialog = screen.page.get_by_role("dialog")
@@ -246,11 +246,11 @@ def test_the_page_of_stuck_workloads_is_accessible(
     client.act(f"{path}/deactivate", {"reason": "wrong data"})
     context = new_context(browser, scheme)
     screen = sign_in(context.new_page(), headgate)
-    screen.open(f"/needs-attention?panel={NAMESPACE}/out-{scheme}", "Needs attention")
+    screen.open(f"/attention?panel={NAMESPACE}/out-{scheme}", "Needs attention")
     expect(screen.page.get_by_text("Predicted outcome")).to_be_visible()
     assert screen.violations() == []
     screen.page.set_viewport_size({"width": 390, "height": 800})
-    screen.open("/needs-attention", "Needs attention")
+    screen.open("/attention", "Needs attention")
     width = screen.page.evaluate("document.documentElement.scrollWidth")
     assert width <= 390
     assert screen.violations() == []

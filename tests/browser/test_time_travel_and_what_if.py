@@ -17,9 +17,9 @@ pytestmark = pytest.mark.browser
 HOLDER, GANG, SMALLER, LATER = "holder", "gang", "gang-again", "later"
 PAGES = {
     "/cycles": "Scheduling cycles",
-    "/what-if": "Simulator",
+    "/simulations/new": "Simulator",
     "/simulations": "Simulations",
-    "/history": "Change history",
+    "/configuration?view=changes": "All changes",
     "/queues?at=3": "Queues",
 }
 
@@ -67,7 +67,7 @@ def test_a_simulation_that_was_run_is_found_in_the_list_and_opened_as_it_was(
     screen: Screen, client: HeadgateClient
 ) -> None:
     page = screen.page
-    screen.open(f"/what-if?workload={NAMESPACE}/{GANG}", "Simulator")
+    screen.open(f"/simulations/new?workload={NAMESPACE}/{GANG}", "Simulator")
     editor = page.get_by_role("textbox", name="Manifest to simulate")
     expect(editor).to_contain_text(SMALLER)
     # Another test may have submitted the name that the page proposes.
@@ -114,7 +114,7 @@ def test_a_list_of_simulations_that_cannot_be_read_says_so_and_is_read_again(
 
 def test_a_form_writes_the_documents_and_only_what_was_tried_is_applied(screen: Screen) -> None:
     page = screen.page
-    screen.open("/what-if", "Simulator")
+    screen.open("/simulations/new", "Simulator")
     page.get_by_label("LocalQueue").select_option(f"{NAMESPACE}/main")
     page.get_by_label("Name", exact=True).fill("formed")
     page.get_by_label("GPUs per pod").fill("1")
@@ -136,7 +136,7 @@ def test_a_workload_for_an_absent_queue_is_applied_with_a_warning(
     screen: Screen,
 ) -> None:
     page = screen.page
-    screen.open("/what-if", "Simulator")
+    screen.open("/simulations/new", "Simulator")
     page.get_by_label("LocalQueue").select_option(f"{NAMESPACE}/main")
     page.get_by_label("Name", exact=True).fill("astray")
     editor = page.get_by_role("textbox", name="Manifest to simulate")
@@ -168,7 +168,7 @@ def test_an_admin_drags_the_slider_to_an_incident_and_opens_the_cycle_that_decid
 
     seen = _bar(screen).get_by_title(f"Event #{incident['position']}", exact=True)
     expect(seen.first).to_contain_text("Viewing")
-    expect(page).to_have_url(f"{screen.url}/workloads?at={incident['position']}")
+    expect(page).to_have_url(f"{screen.url}/workloads?at={incident['position']}&v=2")
     _bar(screen).get_by_role("link", name="Open the last scheduling cycle").click()
     expect(page.get_by_role("heading", level=1, name="Scheduling cycle")).to_be_visible()
     expect(page.get_by_role("main").get_by_role("link", name=name).first).to_be_visible()
@@ -191,7 +191,7 @@ def test_nothing_can_be_changed_in_the_past(screen: Screen, client: HeadgateClie
 
 def test_the_history_tells_what_taking_a_change_back_would_do(screen: Screen) -> None:
     page = screen.page
-    screen.open("/history?stream=clusterqueue/gpu", "Change history")
+    screen.open("/history?stream=clusterqueue/gpu", "Configuration")
     page.get_by_role("listitem").get_by_role("button", name="Roll back").first.click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("evicted ·")).to_be_visible()

@@ -202,6 +202,19 @@ class Access(Controller):
         return answer(body, position=services_of(request).reader.position)
 
     @get(
+        "/whoami/tokens",
+        operation_id="listOwnTokens",
+        summary="List the tokens of the user, without their secrets",
+        responses=response(TokenList),
+    )
+    async def own_tokens(self, request: Caller) -> Answer:
+        """By name; of a service account all of its tokens. The installation's own is in no list."""
+        services = services_of(request)
+        found = await token_commands.list_tokens(services)
+        items = [_shown_token(token) for token in found if token.user == request.user.name]
+        return answer(TokenList(items=items), position=services.reader.position)
+
+    @get(
         "/can-i",
         operation_id="canI",
         summary="Whether this token may, and by which role",

@@ -349,9 +349,7 @@ def notification_body(told: Notification, found: Causes | None, url: str) -> byt
         count=told.count,
         gpu_seconds=cause.gpu_seconds if cause else None,
         since=cause.since if cause else None,
-        link=f"{url.rstrip('/')}/needs-attention?alert={quote(told.key, safe='')}"
-        if told.key
-        else url,
+        link=f"{url.rstrip('/')}/attention?alert={quote(told.key, safe='')}" if told.key else url,
         items=[
             NotificationItem(title=each.title, detail=each.detail, link=url.rstrip("/") + each.link)
             for each in items

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { History as HistoryIcon, Menu as MenuIcon, Plus, Search } from "lucide-react";
-import { useEffect, useEffectEvent, useState } from "react";
+import { useEffect, useEffectEvent, useRef, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { RouterLink } from "@/components/ui/router-link";
@@ -12,6 +12,7 @@ import { type Hotkeys, useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useKeptRange } from "@/lib/hooks/use-time-range";
 import { useIdentity } from "@/lib/hooks/use-session";
 
+import { openActionMenu } from "./action-menu";
 import { FreshnessBadge } from "./freshness-badge";
 import { HelpDialog } from "./help-dialog";
 import { ATTENTION, DESTINATIONS, type Destination, firstPages, isFolded, isHere } from "./navigation";
@@ -19,7 +20,7 @@ import { Palette } from "./palette";
 import { PastBar } from "./past-bar";
 import { PersonMenu } from "./person-menu";
 import styles from "./frame.module.css";
-import { chosenStart, startPath } from "./start-page";
+import { startPage, startPath } from "./start-page";
 import { TimeRangePicker } from "./time-range-picker";
 import { useShownMoment } from "./use-shown-moment";
 
@@ -33,7 +34,7 @@ export function Frame() {
   useKeptRange();
   useStartPage();
   const pages: Hotkeys = Object.fromEntries(DESTINATIONS.map(({ key, path }) => [`g ${key}`, () => history.push(path)]));
-  useHotkeys({ ...pages, "?": () => setHelp(true), "[": () => setPast(true), "Ctrl+k": () => setPalette((open) => !open) });
+  useHotkeys({ ...pages, "?": () => setHelp(true), ".": openActionMenu, "[": () => setPast(true), "Ctrl+k": () => setPalette((open) => !open) });
   return (
     <div className={styles.frame}>
       <a className={styles.skip} href="#content">
@@ -77,12 +78,20 @@ export function Frame() {
 /** Opens the start page where Headgate was opened without naming a page. */
 function useStartPage(): void {
   const { history } = useRouter();
-  const open = useEffectEvent(() => {
-    const { pathname, search } = history.location;
-    const path = startPath(chosenStart());
-    if (pathname === "/" && search === "" && path !== "/") history.replace(path);
+  const start = startPage(useIdentity());
+  // Once: the overview is a page like all others after that.
+  const isSettled = useRef(!isUnnamed(history.location));
+  const open = useEffectEvent((path: string) => {
+    if (!isSettled.current && isUnnamed(history.location) && path !== "/") history.replace(path);
+    isSettled.current = true;
   });
-  useEffect(() => open(), []);
+  useEffect(() => {
+    if (start !== undefined) open(startPath(start));
+  }, [start]);
+}
+
+function isUnnamed({ pathname, search }: { pathname: string; search: string }): boolean {
+  return pathname === "/" && search === "";
 }
 
 function Sidebar({ open, onGone }: { open: boolean; onGone: () => void }) {
@@ -116,7 +125,7 @@ function Sidebar({ open, onGone }: { open: boolean; onGone: () => void }) {
 
 /** The pages at hand on a phone; all others come with the sidebar. */
 function BottomBar({ open, onMore, onGone }: { open: boolean; onMore: () => void; onGone: () => void }) {
-  const pages = firstPages(useIdentity());
+  const pages = firstPages(startPath(startPage(useIdentity())));
   return (
     <nav className={styles.bottom} aria-label="Main">
       <ul>

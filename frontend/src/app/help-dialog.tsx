@@ -17,6 +17,8 @@ const COMMANDS: { keys: string[]; words: string }[] = [
   { keys: ["e"], words: "Resubmit a workload with changes" },
   { keys: ["y"], words: "Copy the name of a workload" },
   { keys: ["[", "]"], words: "Time travel: previous / next change" },
+  { keys: ["."], words: "Actions of the row or page" },
+  { keys: ["a", "z"], words: "Acknowledge / snooze the cause that has the focus" },
   { keys: ["Ctrl K"], words: "Search and commands" },
   { keys: ["?"], words: "Show this help" },
   ...DESTINATIONS.map((page) => ({ keys: ["g", page.key], words: `Go to ${page.words}` })),

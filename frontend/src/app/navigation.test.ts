@@ -9,6 +9,10 @@ function seenBy(role: Identity["role"]): string[] {
   return DESTINATIONS.filter((page) => !isFolded(page, identity)).map(({ words }) => words);
 }
 
+test("on call one sees what is broken, and what changes it is folded", () => {
+  expect(seenBy("viewer")).toEqual(["Overview", "Needs attention", "Workloads", "Queues", "Topology", "Preemptions", "Event log", "Scheduling cycles", "Executors"]);
+});
+
 test("submitters see what they need, others what they do not submit with", () => {
   expect(seenBy("submitter")).toEqual(["My work", "Overview", "Workloads", "Queues", "Topology", "Submit"]);
   expect(seenBy("admin")).not.toContain("My work");
@@ -23,16 +27,17 @@ test("one page is the current one", () => {
   expect(here("/workloads/team-a/train")).toEqual(["Workloads"]);
   expect(here("/simulations/s1")).toEqual(["Simulations"]);
   expect(here("/simulations/lab")).toEqual(["Policy lab"]);
-  expect(here("/backtests/b1")).toEqual(["Simulations"]);
-  expect(here("/what-if")).toEqual(["Simulations"]);
+  expect(here("/simulations/new")).toEqual(["Simulations"]);
+  expect(here("/attention")).toEqual(["Needs attention"]);
 });
 
 test("no key leads to two pages", () => {
   expect(new Set(DESTINATIONS.map(({ key }) => key)).size).toBe(DESTINATIONS.length);
 });
 
-test("three pages are at hand on a narrow screen, the first by role", () => {
-  const wordsOf = (role: Identity["role"]) => firstPages({ name: "ana", role, namespaces: [] }).map(({ words }) => words);
-  expect(wordsOf("submitter")).toEqual(["My work", "Workloads", "Needs attention"]);
-  expect(wordsOf("admin")).toEqual(["Overview", "Workloads", "Needs attention"]);
+test("three pages are at hand on a narrow screen, the first is the start page", () => {
+  const wordsOf = (start: string) => firstPages(start).map(({ words }) => words);
+  expect(wordsOf("/workloads?filter=owner:me")).toEqual(["My work", "Workloads", "Needs attention"]);
+  expect(wordsOf("/")).toEqual(["Overview", "Workloads", "Needs attention"]);
+  expect(wordsOf("/attention")).toEqual(["Needs attention", "Workloads", "Overview"]);
 });

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { Command } from "cmdk";
-import { Boxes, Inbox, LogOut, type LucideIcon, MoonStar } from "lucide-react";
+import { Boxes, GitCompareArrows, Inbox, LogOut, type LucideIcon, MoonStar } from "lucide-react";
 import { useDeferredValue, useEffect, useState } from "react";
 
 import { signOut } from "@/lib/api/session";
@@ -87,6 +87,10 @@ function Entries({ text, isChosen, onFound, onDone }: EntriesProps) {
         <Command.Item value="stuck show what waits pending" onSelect={go("/workloads?phase=Pending,Retrying,OnHold")} className={styles.item}>
           <Boxes aria-hidden="true" />
           Show pending workloads
+        </Command.Item>
+        <Command.Item value="all changes history configuration" onSelect={go("/configuration?view=changes")} className={styles.item}>
+          <GitCompareArrows aria-hidden="true" />
+          Show all changes of the configuration
         </Command.Item>
         <Command.Item value="sign out" onSelect={run(signOut)} className={styles.item}>
           <LogOut aria-hidden="true" />

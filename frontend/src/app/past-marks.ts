@@ -3,6 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
 import type { Cycle, Revision } from "@/lib/api/types";
+import { changesAddress } from "@/lib/events";
 
 const MAX_MARKS = 200;
 const NOW = "now";
@@ -55,7 +56,7 @@ export function marksOf(cycles: Cycle[], revisions: Revision[]): Mark[] {
     kind: "configuration",
     position: revision.position,
     words: `${revision.kind} ${revision.name} changed by ${revision.actor.replace(/^user:/, "")}`,
-    address: `/history?stream=${encodeURIComponent(revision.stream)}`,
+    address: changesAddress(revision.stream),
   }));
   return [...decisions, ...changes].sort((one, other) => other.position - one.position);
 }

@@ -6,6 +6,8 @@ import { Page } from "@/components/ui/layout";
 import { RouterLink } from "@/components/ui/router-link";
 
 import { Frame } from "./frame";
+import { MOVED_PATHS, presentAddress } from "./moved-addresses";
+import { ATTENTION } from "./navigation";
 import { PageFailure } from "./page-failure";
 
 // Each page is fetched when a user opens it, so that the first page loads fast.
@@ -18,7 +20,6 @@ const EventsPage = lazyRouteComponent(() => import("@/features/events/components
 const ExecutorPage = lazyRouteComponent(() => import("@/features/executors/components/executor-page"), "ExecutorPage");
 const ExecutorsPage = lazyRouteComponent(() => import("@/features/executors/components/executors-page"), "ExecutorsPage");
 const NodePage = lazyRouteComponent(() => import("@/features/executors/components/node-page"), "NodePage");
-const HistoryPage = lazyRouteComponent(() => import("@/features/history/components/history-page"), "HistoryPage");
 const NeedsAttentionPage = lazyRouteComponent(() => import("@/features/needs-attention/components/needs-attention-page"), "NeedsAttentionPage");
 const LabPage = lazyRouteComponent(() => import("@/features/backtests/components/lab-page"), "LabPage");
 const OverviewPage = lazyRouteComponent(() => import("@/features/overview/components/overview-page"), "OverviewPage");
@@ -66,14 +67,15 @@ const workload = createRoute({
   },
 });
 const submit = createRoute({ getParentRoute: () => root, path: "/submit", component: SubmitPage });
-const needsAttention = createRoute({ getParentRoute: () => root, path: "/needs-attention", component: NeedsAttentionPage });
-/** Other addresses of the page, of links that were kept. */
-const attentionLinks = ["/attention", "/inbox"].map((path) =>
+const needsAttention = createRoute({ getParentRoute: () => root, path: ATTENTION, component: NeedsAttentionPage });
+/** Addresses of before, of links that were kept. */
+const moved = MOVED_PATHS.map((path) =>
   createRoute({
     getParentRoute: () => root,
     path,
-    beforeLoad: ({ search }) => {
-      redirect({ to: "/needs-attention", search, replace: true, throw: true });
+    beforeLoad: ({ location }) => {
+      const [to = "", query = ""] = (presentAddress(location.pathname, location.searchStr) ?? "/").split("?");
+      redirect({ to: to as "/", search: Object.fromEntries(new URLSearchParams(query)), replace: true, throw: true });
     },
   }),
 );
@@ -90,7 +92,7 @@ const round = createRoute({
 });
 const events = createRoute({ getParentRoute: () => root, path: "/events", component: EventsPage });
 
-const whatIf = createRoute({ getParentRoute: () => root, path: "/what-if", component: WhatIfPage });
+const whatIf = createRoute({ getParentRoute: () => root, path: "/simulations/new", component: WhatIfPage });
 const configuration = createRoute({ getParentRoute: () => root, path: "/configuration", component: ConfigurationPage });
 const simulations = createRoute({ getParentRoute: () => root, path: "/simulations", component: SimulationsPage });
 const simulation = createRoute({
@@ -99,21 +101,11 @@ const simulation = createRoute({
   loader: () => RecordedSimulationPage.preload?.(),
   component: function SimulationRoute() {
     const { id } = simulation.useParams();
-    return <RecordedSimulationPage key={id} id={id} />;
+    return <RecordedSimulationPage key={id} id={id} backtest={<BacktestPage id={id} />} />;
   },
 });
 const lab = createRoute({ getParentRoute: () => root, path: "/simulations/lab", component: LabPage });
-const backtests = createRoute({ getParentRoute: () => root, path: "/backtests", component: BacktestsPage });
-const backtest = createRoute({
-  getParentRoute: () => root,
-  path: "/backtests/$id",
-  loader: () => BacktestPage.preload?.(),
-  component: function BacktestRoute() {
-    const { id } = backtest.useParams();
-    return <BacktestPage key={id} id={id} />;
-  },
-});
-const history = createRoute({ getParentRoute: () => root, path: "/history", component: HistoryPage });
+const backtests = createRoute({ getParentRoute: () => root, path: "/simulations/backtest", component: BacktestsPage });
 const cycles = createRoute({ getParentRoute: () => root, path: "/cycles", component: CyclesPage });
 const cycle = createRoute({
   getParentRoute: () => root,
@@ -145,7 +137,7 @@ const node = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, ...attentionLinks, topology, preemptions, round, events, whatIf, simulations, simulation, lab, backtests, backtest, configuration, history, cycles, cycle, executors, executor, node]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, ...moved, topology, preemptions, round, events, whatIf, simulations, simulation, lab, backtests, configuration, cycles, cycle, executors, executor, node]),
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,

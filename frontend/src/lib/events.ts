@@ -96,6 +96,12 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** The page that shows the changes of one configured object. */
+export function changesAddress(stream: string): string {
+  const [kind = "", ...name] = stream.split("/");
+  return `/configuration?kind=${encodeURIComponent(kind)}&name=${name.map(encodeURIComponent).join("/")}&tab=history`;
+}
+
 /** The page that shows a stream's object; empty where there is none. */
 export function addressOfStream(stream: string): string {
   const [kind = "", ...rest] = stream.split("/");

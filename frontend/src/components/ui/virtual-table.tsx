@@ -201,6 +201,7 @@ function ItemRow<Item extends object>({ id, item, place, columns, selects, whole
       aria-rowindex={place.index + 2}
       aria-level={branch && branch.depth + 1}
       aria-expanded={branch?.isOpen}
+      data-active={active || undefined}
       aria-selected={selects && !content ? item.getIsSelected() : undefined}
       className={names.filter(Boolean).join(" ")}
       style={{ height: place.size, transform: `translateY(${place.start}px)` }}

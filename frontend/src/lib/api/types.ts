@@ -7,6 +7,7 @@ export type Fact = Schemas["EventView"];
 export type EventPage = Schemas["EventPage"];
 export type Histogram = Schemas["Histogram"];
 export type Identity = Schemas["CurrentIdentity"];
+export type TokenDetail = Schemas["TokenDetail"];
 export type Cause = Schemas["Cause"];
 export type Causes = Schemas["Causes"];
 export type Webhook = Schemas["WebhookObject"];

@@ -24,13 +24,18 @@ export function useUrl(): UrlState {
   }, [search, router]);
 }
 
-/** The query string with some parameters changed; empty text removes one. */
+/** Parameters have names and meanings of a version, so that links which were kept can be read later. */
+const VERSION = "2";
+
+/** The query string with some parameters changed, and the version of their names; empty text removes one. */
 export function searchWith(search: string, changes: Record<string, string>): string {
   const parameters = new URLSearchParams(search);
   for (const [name, value] of Object.entries(changes)) {
     if (value === "") parameters.delete(name);
     else parameters.set(name, value);
   }
+  parameters.delete("v");
+  if (parameters.size > 0) parameters.set("v", VERSION);
   const text = parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",");
   return text === "" ? "" : `?${text}`;
 }

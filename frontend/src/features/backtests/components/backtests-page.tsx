@@ -36,7 +36,7 @@ export function BacktestsPage() {
       ) : (
         <Empty title="Admin role required">
           <p>
-            Backtests replay the workloads of all teams. To predict the start of one workload, use the <RouterLink to="/what-if">simulator</RouterLink>.
+            Backtests replay the workloads of all teams. To predict the start of one workload, use the <RouterLink to="/simulations/new">simulator</RouterLink>.
           </p>
         </Empty>
       )}
@@ -60,7 +60,7 @@ function NewBacktest() {
     mutationFn: () => askForBacktest({ ...replayedRange(chosen, range, Date.now()), documents, title: title.trim() }),
     onSuccess: async ({ id }) => {
       await client.invalidateQueries({ queryKey: ["backtests"] });
-      history.push(`/backtests/${encodeURIComponent(id)}`);
+      history.push(`/simulations/${encodeURIComponent(id)}`);
     },
   });
   const presets = PRESETS.filter(({ value }) => value !== range.last).map(({ value, words }) => ({ value, words }));

@@ -44,7 +44,7 @@ export function LabPage() {
       ) : (
         <Empty title="Admin role required">
           <p>
-            The policy lab replays the workloads of all teams. To predict the start of one workload, use the <RouterLink to="/what-if">simulator</RouterLink>.
+            The policy lab replays the workloads of all teams. To predict the start of one workload, use the <RouterLink to="/simulations/new">simulator</RouterLink>.
           </p>
         </Empty>
       )}

@@ -87,7 +87,7 @@ function Outcome({ job, result, resource }: { job: Backtest; result: BacktestRes
         <p>
           {totals.workloads} workloads: {totals.earlier} start earlier, {totals.later} later, {totals.onlyBacktest} only in the backtest, {totals.onlyActual} do not start
         </p>
-        <RouterLink to={`/backtests/${encodeURIComponent(job.id)}`}>All differences</RouterLink>
+        <RouterLink to={`/simulations/${encodeURIComponent(job.id)}`}>All differences</RouterLink>
       </div>
       <Use job={job} queues={queues} resource={resource} />
       <p className={styles.basis}>Basis: {known} % of run times known, arrivals as recorded.</p>

@@ -46,7 +46,7 @@ function Row({ item, wait }: { item: Prediction; wait: Wait }) {
   return (
     <tr>
       <td>
-        <RouterLink to={`/backtests/${encodeURIComponent(item.backtest)}`}>
+        <RouterLink to={`/simulations/${encodeURIComponent(item.backtest)}`}>
           <Timestamp at={item.recordedAt} />
         </RouterLink>
       </td>

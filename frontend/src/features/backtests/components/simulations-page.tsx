@@ -47,8 +47,8 @@ export function SimulationsPage() {
         <>
           <SelectField label="Kind" value={kind} options={kinds} onChange={(event) => url.change({ kind: event.target.value }, "replace")} />
           {seesAll && <SelectField label="By" value={author} options={AUTHORS} onChange={(event) => url.change({ author: event.target.value }, "replace")} />}
-          {seesAll && <Button onClick={() => history.push("/backtests")}>New backtest</Button>}
-          <Button look="primary" onClick={() => history.push("/what-if")}>
+          {seesAll && <Button onClick={() => history.push("/simulations/backtest")}>New backtest</Button>}
+          <Button look="primary" onClick={() => history.push("/simulations/new")}>
             <FlaskConical aria-hidden="true" />
             New simulation
           </Button>
@@ -107,7 +107,7 @@ function NothingYet({ kind }: { kind: string }) {
   return (
     <Empty title="No simulations yet">
       <p>
-        A simulation shows what a workload or a change would do, and applies nothing. <RouterLink to="/what-if">Run a simulation</RouterLink>
+        A simulation shows what a workload or a change would do, and applies nothing. <RouterLink to="/simulations/new">Run a simulation</RouterLink>
       </p>
     </Empty>
   );

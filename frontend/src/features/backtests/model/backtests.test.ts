@@ -43,6 +43,5 @@ it("a simulation is named by its title, else by what it changes", () => {
   expect(subjectWords({ kind: "Change", changes: ["cohort/b", "node/h1"], cordon: "h1" })).toBe("cohort/b, Cordon h1");
   expect(subjectWords({ kind: "Workload", changes: ["workload/a/x"], priority: "a/x:100" })).toBe("Priority of a/x: 100");
   expect(subjectWords({ kind: "Backtest" })).toBe("Current configuration and rules");
-  expect(simulationAddress({ kind: "Backtest", id: "b1" })).toBe("/backtests/b1");
-  expect(simulationAddress({ kind: "Change", id: "s1" })).toBe("/simulations/s1");
+  expect(simulationAddress({ id: "b1" })).toBe("/simulations/b1");
 });

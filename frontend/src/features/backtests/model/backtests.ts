@@ -66,8 +66,8 @@ function otherChanges({ delete: deleted = "", priority = "", cordon = "" }: Subj
 }
 
 /** The page of a simulation. */
-export function simulationAddress({ kind, id }: Pick<SimulationRecord, "kind" | "id">): string {
-  return `/${kind === "Backtest" ? "backtests" : "simulations"}/${encodeURIComponent(id)}`;
+export function simulationAddress({ id }: Pick<SimulationRecord, "id">): string {
+  return `/simulations/${encodeURIComponent(id)}`;
 }
 
 /** All differences of a workload. */

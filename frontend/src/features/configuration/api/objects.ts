@@ -29,6 +29,11 @@ export const KINDS = {
 } as const;
 export type Kind = keyof typeof KINDS;
 
+/** The kind of that name in any case, as streams write it; undefined of what is not configured here. */
+export function kindNamed(name: string): Kind | undefined {
+  return (Object.keys(KINDS) as Kind[]).find((kind) => kind.toLowerCase() === name.toLowerCase());
+}
+
 const MAX_ITEMS = 1000;
 const MAX_CHANGES = 200;
 const asText = { headers: { "Content-Type": "application/yaml" }, bodySerializer: (body: unknown) => body as string };

@@ -1,6 +1,6 @@
 // Everything that is configured, kind by kind; each object as a manifest to be read, checked, tried out and changed.
 import { useQuery } from "@tanstack/react-query";
-import { ClipboardPaste, GitCompareArrows, Plus } from "lucide-react";
+import { ClipboardPaste, Plus } from "lucide-react";
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
@@ -10,9 +10,10 @@ import { Empty, Skeleton } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import { useUrl } from "@/lib/hooks/use-url";
 
-import { type Kind, KINDS, objectsQuery } from "../api/objects";
+import { type Kind, KINDS, kindNamed, objectsQuery } from "../api/objects";
 import { documentOf, keyOf, type Manifest, streamOf } from "../model/documents";
 import { beginningOf } from "../model/forms";
+import { ChangeList, ChangesPage } from "./change-list";
 import styles from "./configuration.module.css";
 import { Editor } from "./editor";
 import { ObjectHealth } from "./object-health";
@@ -22,17 +23,28 @@ const OPTIONS = Object.keys(KINDS).map((kind) => ({ value: kind, words: kind }))
 /** In the address: manifests that are pasted, of any kind. */
 const PASTE = "yaml";
 
+/** In the address: the changes of all objects. */
+const CHANGES = "changes";
+
 export function ConfigurationPage() {
   const url = useUrl();
-  const asked = url.get("kind");
-  const kind: Kind = asked in KINDS ? (asked as Kind) : "ClusterQueue";
+  const kind = url.get("kind");
+  if (url.get("view") === CHANGES) return <ChangesPage />;
+  // An executor, say: its changes are kept, and it is configured elsewhere.
+  if (kind !== "" && kindNamed(kind) === undefined) return <ChangesPage stream={streamOf(kind, url.get("name"))} />;
+  return <ObjectsPage />;
+}
+
+function ObjectsPage() {
+  const url = useUrl();
+  const kind = kindNamed(url.get("kind")) ?? "ClusterQueue";
   const key = url.get("name");
   const list = useQuery(objectsQuery(kind));
   const beginning = beginningOf(kind);
   return (
     <Page
       title="Configuration"
-      actions={<RouterLink to="/history">Change history</RouterLink>}
+      actions={<RouterLink to={`/configuration?view=${CHANGES}`}>All changes</RouterLink>}
     >
       <div className={styles.columns}>
         <Card title="Objects" padded>
@@ -89,18 +101,10 @@ function Chosen({ kind, name, found }: { kind: Kind; name: string; found: Manife
   if (found === undefined) {
     return (
       <Empty title={`${kind} ${name} not found`}>
-        <p>It may have been deleted. Its change history keeps every revision.</p>
-        <HistoryLink kind={kind} name={name} />
+        <p>It may have been deleted. Its history keeps every revision.</p>
+        <ChangeList stream={streamOf(kind, name)} />
       </Empty>
     );
   }
-  return <Editor key={`${kind}/${name}`} title={`${kind} ${name}`} begin={documentOf(found)} object={{ kind, name }} aside={<HistoryLink kind={kind} name={name} />} />;
-}
-
-function HistoryLink({ kind, name }: { kind: Kind; name: string }) {
-  return (
-    <RouterLink to={`/history?${new URLSearchParams({ stream: streamOf(kind, name) })}`}>
-      <GitCompareArrows aria-hidden="true" width="1em" height="1em" /> History of this object
-    </RouterLink>
-  );
+  return <Editor key={`${kind}/${name}`} title={`${kind} ${name}`} begin={documentOf(found)} object={{ kind, name }} changes={<ChangeList stream={streamOf(kind, name)} />} />;
 }

@@ -42,10 +42,11 @@ export interface EditorProps {
   isNew?: boolean;
   /** The object that is there; undefined for a new one and for pasted text. */
   object?: { kind: string; name: string };
-  aside?: ReactNode;
+  /** Its changes, in a tab of their own. */
+  changes?: ReactNode;
 }
 
-export function Editor({ title, begin, isNew = false, object, aside }: EditorProps) {
+export function Editor({ title, begin, isNew = false, object, changes }: EditorProps) {
   const url = useUrl();
   const refusal = refusalFor(useIdentity(), { on: "queue" });
   // As long as nothing is typed, it shows what is configured now; then what it was typed over is kept in mind.
@@ -59,7 +60,7 @@ export function Editor({ title, begin, isNew = false, object, aside }: EditorPro
   const isBroken = issues.some((issue) => issue.severity === "error");
   const kind = formKindOf(begin);
   const uses = useQuery(referencesQuery(object === undefined ? "" : streamOf(object.kind, object.name)));
-  const tab = useTab(isNew, kind !== undefined, object !== undefined);
+  const tab = useTab(isNew, kind !== undefined, object !== undefined, changes !== undefined);
   const isForm = kind !== undefined && tab.shown === "form";
   // The form shows at its fields what is wrong with them.
   const listed = isForm ? issues.filter((issue) => !isOnForm(kind, issue.pointer)) : issues;
@@ -77,14 +78,15 @@ export function Editor({ title, begin, isNew = false, object, aside }: EditorPro
     ...(kind === undefined ? [] : [{ key: "form", label: "Form", content: <FormOf kind={kind} text={text} exists={!isNew} readOnly={refusal !== undefined} issues={issues} onChange={onTyped} /> }]),
     { key: "manifest", label: "YAML", content: code },
     ...(object === undefined ? [] : [{ key: "uses", label: usesLabel(uses.data), content: <Uses {...object} query={uses} /> }]),
+    ...(changes === undefined ? [] : [{ key: "history", label: "History", content: changes }]),
   ];
   return (
     <div className={styles.stack}>
-      <Card title={title} aside={aside} padded>
+      <Card title={title} padded>
         <div className={styles.form}>
           {draft !== null && draft.over !== begin && <ChangedMeanwhile draft={draft} now={begin} onCarried={(text) => setDraft({ text, over: begin })} />}
           {choices.length === 1 ? code : <Choices label="Show as" value={tab.shown} onChange={tab.show} choices={choices} />}
-          {tab.shown !== "uses" && (
+          {(tab.shown === "form" || tab.shown === "manifest") && (
             <Checked
               words={refusal ?? statusWords(isUntouched ? "" : text, checked && outcomeWords(checked), isChecking)}
               refusal={refusal ?? applyRefusal(isUntouched ? "" : text, isBroken, checked === undefined, isSame)}
@@ -143,8 +145,8 @@ function Actions({ refusal, isChanged, onPreview, onDiscard }: Omit<CheckedProps
 }
 
 /** The tab in the address; without one, a form for a new object and on a phone. */
-function useTab(isNew: boolean, hasForm: boolean, hasUses: boolean) {
-  const tabs = [...(hasForm ? ["form"] : []), "manifest", ...(hasUses ? ["uses"] : [])];
+function useTab(isNew: boolean, hasForm: boolean, hasUses: boolean, hasChanges: boolean) {
+  const tabs = [...(hasForm ? ["form"] : []), "manifest", ...(hasUses ? ["uses"] : []), ...(hasChanges ? ["history"] : [])];
   const url = useUrl();
   const [isPhone] = useState(() => window.matchMedia(PHONE).matches);
   const usual = (isNew || isPhone) && tabs.includes("form") ? "form" : "manifest";

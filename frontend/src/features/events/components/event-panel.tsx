@@ -43,7 +43,7 @@ export function EventPanel({ fact, onClose }: { fact: Fact; onClose: () => void 
               {fact.causation?.startsWith("batch:") && (
                 <>
                   {" "}
-                  (<RouterLink to={`/needs-attention?batch=${encodeURIComponent(fact.correlation)}`}>View bulk action / undo</RouterLink>)
+                  (<RouterLink to={`/attention?batch=${encodeURIComponent(fact.correlation)}`}>View bulk action / undo</RouterLink>)
                 </>
               )}
             </dd>

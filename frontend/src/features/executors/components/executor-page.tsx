@@ -11,6 +11,7 @@ import { Empty } from "@/components/ui/states";
 import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
 import type { Executor, Node } from "@/lib/api/types";
+import { changesAddress } from "@/lib/events";
 import { byResource, shortResource } from "@/lib/format/amounts";
 import { formatDuration } from "@/lib/format/times";
 
@@ -33,7 +34,7 @@ export function ExecutorPage({ name }: { name: string }) {
       actions={
         <>
           <RouterLink to={`/events?${new URLSearchParams({ stream: `executor/${name}` })}`}>Events</RouterLink>
-          <RouterLink to={`/history?${new URLSearchParams({ stream: `executor/${name}` })}`}>Change history</RouterLink>
+          <RouterLink to={changesAddress(`executor/${name}`)}>Change history</RouterLink>
           <ExecutorActions name={name} actions={actionsOn(state, found.data?.status?.nodes ?? 0)} />
         </>
       }

@@ -20,7 +20,7 @@ export function CauseSummary({ query }: { query: UseQueryResult<Causes> }) {
       <header className={styles.paneHead}>
         <h2>Needs attention</h2>
         <span className={styles.detail}>{query.data && `${grave.length} ${grave.length === 1 ? "cause" : "causes"}, ${objects} affected`}</span>
-        <RouterLink to="/needs-attention">All</RouterLink>
+        <RouterLink to="/attention">All</RouterLink>
       </header>
       {query.isError && query.data === undefined && <Failed error={query.error} onRetry={() => void query.refetch()} />}
       {query.data && grave.length === 0 && <p className={styles.nothing}>Nothing needs attention</p>}
@@ -28,7 +28,7 @@ export function CauseSummary({ query }: { query: UseQueryResult<Causes> }) {
         {grave.slice(0, SHOWN).map((cause) => (
           <li key={cause.key} className={styles.cause} data-severity={cause.severity}>
             {cause.severity === "critical" ? <OctagonAlert aria-label="Critical" role="img" /> : <CircleAlert aria-label="Warning" role="img" />}
-            <RouterLink className={styles.causeTitle} to={`/needs-attention?alert=${encodeURIComponent(cause.key)}`} title={cause.title}>
+            <RouterLink className={styles.causeTitle} to={`/attention?alert=${encodeURIComponent(cause.key)}`} title={cause.title}>
               {cause.title}
             </RouterLink>
             <span className="number">{cause.count}</span>
@@ -37,7 +37,7 @@ export function CauseSummary({ query }: { query: UseQueryResult<Causes> }) {
           </li>
         ))}
       </ul>
-      {grave.length > SHOWN && <RouterLink to="/needs-attention">{grave.length - SHOWN} more</RouterLink>}
+      {grave.length > SHOWN && <RouterLink to="/attention">{grave.length - SHOWN} more</RouterLink>}
     </section>
   );
 }

@@ -1,5 +1,6 @@
 // Marks on charts: changes of configuration and outages; many at nearly the same time are one mark.
 import type { Fact, Revision } from "@/lib/api/types";
+import { changesAddress } from "@/lib/events";
 
 export interface Mark {
   /** Seconds since 1970. */
@@ -21,7 +22,7 @@ export function marksOf(revisions: Revision[], outages: Fact[]): Mark[] {
   const changes = revisions.map(({ at, kind, name, actor, stream }): Mark => ({
     at: Date.parse(at) / 1000,
     words: `${kind} ${name} changed by ${actor.replace(/^user:/, "")}`,
-    address: `/history?stream=${encodeURIComponent(stream)}`,
+    address: changesAddress(stream),
     kind: "change",
   }));
   const lost = outages.map(({ at, type, stream }): Mark => ({
@@ -30,7 +31,7 @@ export function marksOf(revisions: Revision[], outages: Fact[]): Mark[] {
     address: `/events?stream=${encodeURIComponent(stream)}`,
     kind: "outage",
   }));
-  return [...gathered(changes, "/history"), ...gathered(lost, "/events?type=node.fell_silent,executor.lost")].sort((one, other) => other.at - one.at);
+  return [...gathered(changes, "/configuration?view=changes"), ...gathered(lost, "/events?type=node.fell_silent,executor.lost")].sort((one, other) => other.at - one.at);
 }
 
 function gathered(marks: Mark[], address: string): Mark[] {

@@ -46,7 +46,7 @@ export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
       actions={
         workload.data && (
           <>
-            <RouterLink className={styles.tryOut} to={`/what-if?workload=${encodeURIComponent(workloadKey)}`}>
+            <RouterLink className={styles.tryOut} to={`/simulations/new?workload=${encodeURIComponent(workloadKey)}`}>
               Simulate a change
             </RouterLink>
             <WorkloadActions workload={workload.data} />

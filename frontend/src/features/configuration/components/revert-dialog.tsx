@@ -12,7 +12,7 @@ import { problemOf } from "@/lib/api/problem";
 import type { Revision } from "@/lib/api/types";
 
 import { previewRevert, revert } from "../api/history";
-import styles from "./history.module.css";
+import styles from "./change-list.module.css";
 
 export function RevertDialog({ revision, onClose }: { revision: Revision; onClose: () => void }) {
   const { stream, position, name } = revision;

@@ -1,34 +1,54 @@
-// Changes of the configuration with actor, time and difference, and rolling back.
+// Changes of the configuration, of all objects or of one, with actor, time and difference, and rolling back.
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 import { Undo2 } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { Card, Page } from "@/components/ui/layout";
+import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import type { Revision } from "@/lib/api/types";
+import { changesAddress } from "@/lib/events";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { useUrl } from "@/lib/hooks/use-url";
 import { refusalFor } from "@/lib/permissions";
 
 import { revisionsQuery } from "../api/history";
 import { actorWords, placeWords, valueDocument, valueWords, wholeWords } from "../model/revisions";
-import styles from "./history.module.css";
+import styles from "./change-list.module.css";
 import { RevertDialog } from "./revert-dialog";
 
-export function HistoryPage() {
+/** The changes of all objects, or of those that the address names. */
+export function ChangesPage({ stream = "" }: { stream?: string }) {
+  const { history } = useRouter();
   const url = useUrl();
+  const kind = stream === "" ? url.get("kind") : "";
+  return (
+    <Page
+      title="All changes"
+      over={<RouterLink to="/configuration">Configuration</RouterLink>}
+      actions={(stream || kind) && <Button onClick={() => history.push("/configuration?view=changes")}>Show all objects, not only {stream || kind}</Button>}
+    >
+      <ChangeList kind={kind} stream={stream} onOnly={stream === "" ? (only) => history.push(changesAddress(only)) : undefined} />
+    </Page>
+  );
+}
+
+interface ChangeListProps {
+  kind?: string;
+  stream: string;
+  /** Shows the changes of one object alone; absent where they are. */
+  onOnly?: ((stream: string) => void) | undefined;
+}
+
+export function ChangeList({ kind = "", stream, onOnly }: ChangeListProps) {
   const [chosen, setChosen] = useState<Revision | null>(null);
-  const stream = url.get("stream");
-  const kind = url.get("kind");
   const list = useInfiniteQuery(revisionsQuery(kind, stream));
   const revisions = list.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <Page
-      title="Change history"
-      actions={(stream || kind) && <Button onClick={() => url.change({ stream: "", kind: "" })}>Show all objects, not only {stream || kind}</Button>}
-    >
+    <>
       {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
       {list.data === undefined ? (
         list.isError ? (
@@ -44,14 +64,14 @@ export function HistoryPage() {
         <Card>
           <ol className={styles.list} aria-label="Changes, newest first">
             {revisions.map((revision) => (
-              <RevisionRow key={revision.position} revision={revision} onRevert={() => setChosen(revision)} onOnly={() => url.change({ stream: revision.stream })} />
+              <RevisionRow key={revision.position} revision={revision} onRevert={() => setChosen(revision)} onOnly={onOnly && (() => onOnly(revision.stream))} />
             ))}
           </ol>
         </Card>
       )}
       {list.hasNextPage && <Button onClick={() => void list.fetchNextPage()}>Show earlier changes</Button>}
       {chosen !== null && <RevertDialog revision={chosen} onClose={() => setChosen(null)} />}
-    </Page>
+    </>
   );
 }
 
@@ -102,16 +122,22 @@ function Differences({ differences }: { differences: Revision["differences"] }) 
   );
 }
 
-function RevisionRow({ revision, onRevert, onOnly }: { revision: Revision; onRevert: () => void; onOnly: () => void }) {
+function RevisionRow({ revision, onRevert, onOnly }: { revision: Revision; onRevert: () => void; onOnly: (() => void) | undefined }) {
   const refusal = refusalFor(useIdentity(), { on: "queue" });
   return (
     <li className={styles.row}>
       <span className={styles.aside} title={`Position ${revision.position}`}>
         <Timestamp at={revision.at} />
       </span>
-      <Button look="quiet" className={styles.object} hint="Show changes of this object only" onClick={onOnly}>
-        {revision.kind} {revision.name}
-      </Button>
+      {onOnly === undefined ? (
+        <strong className={styles.object}>
+          {revision.kind} {revision.name}
+        </strong>
+      ) : (
+        <Button look="quiet" className={styles.object} hint="Show changes of this object only" onClick={onOnly}>
+          {revision.kind} {revision.name}
+        </Button>
+      )}
       <div className={styles.changes}>
         <Differences differences={revision.differences} />
       </div>
