@@ -8,9 +8,9 @@ from playwright.sync_api import Browser, BrowserContext, expect
 
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import Connection
-from tests.browser.cluster import NAMESPACE, Object, workload
+from tests.browser.cluster import HOSTNAME, NAMESPACE, Object, workload
 from tests.browser.conftest import new_context
-from tests.browser.screen import Screen
+from tests.browser.screen import Screen, written_in
 from tests.browser.test_live import finish
 from tests.hypothesis_profiles import is_full_depth
 from tests.processes.up import Up
@@ -156,13 +156,13 @@ def test_submit_page(
     for label, value in (("CPU per pod", "1"), ("Memory per pod", ""), ("GPUs per pod", "2")):
         page.get_by_label(label).fill(value)
     page.get_by_label("Pods", exact=True).fill("20")
-    manifest = page.get_by_label("Manifest", exact=True)
-    expect(manifest).to_have_value(re.compile("count: 20"))
+    manifest = page.get_by_role("textbox", name="Manifest", exact=True)
+    expect(manifest).to_contain_text("count: 20")
     expect(forecast.get_by_role("status")).to_contain_text("Unschedulable")
     forecast.get_by_role("button", name="4 pods instead of 20").click()
     expect(page.get_by_label("Pods", exact=True)).to_have_value("4")
     expect(forecast.get_by_role("status")).to_contain_text("Starts now")
-    manifest.fill(manifest.input_value().replace("gang-1", "typed-1"))
+    manifest.fill(written_in(manifest).replace("gang-1", "typed-1"))
     expect(page.get_by_label("Name")).to_have_value("typed-1")
     assert screen.violations() == []
     page.get_by_label("Pods", exact=True).fill("20")
@@ -186,6 +186,71 @@ def test_submit_page(
     expect(pages.get_by_role("link", name="My work")).to_be_visible()
     expect(pages.get_by_role("link", name="Configuration")).to_be_hidden()
     client.remove("/v1/tokens/sub")
+
+
+def test_submit_form(screen: Screen) -> None:
+    """Line 5: room, cost, counts by arrow keys, and problems at the field and at its line."""
+    page = screen.page
+    screen.open("/submit?template=gang", "Submit")
+    forecast = page.get_by_role("region", name="Forecast")
+    page.get_by_label("LocalQueue").select_option(f"{NAMESPACE}/main")
+    expect(page.get_by_role("status", name="Free in the queue")).to_contain_text("of 4 GPU free")
+    gpus = page.get_by_role("spinbutton", name="GPUs per pod")
+    gpus.fill("3")
+    gpus.press("ArrowDown")
+    expect(gpus).to_have_value("2")
+    page.get_by_label("CPU per pod").fill("1")
+    page.get_by_label("Memory per pod").fill("")
+    page.get_by_label("Pods", exact=True).press("ArrowUp")
+    page.get_by_label("Maximum run time").fill("12 h")
+    page.get_by_label("Retries of failed pods").fill("3")
+    page.get_by_label("same host").check()
+    expect(forecast.get_by_text("10 GPU, 120 GPU-h at most")).to_be_visible()
+    expect(forecast.get_by_text("Largest gang in a host")).to_be_visible()
+    manifest = page.get_by_role("textbox", name="Manifest", exact=True)
+    for written in ("count: 5", "maximumExecutionTimeSeconds: 43200", "limit: 3", HOSTNAME):
+        expect(manifest).to_contain_text(written)
+
+    page.get_by_label("Retries of failed pods").fill("many")
+    field = page.get_by_label("Retries of failed pods")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    problems = page.get_by_role("list", name="Problems of the manifest")
+    line = written_in(manifest).split("\n").index("    limit: many") + 1
+    problems.get_by_role("button", name=f"Line {line}").click()
+    expect(manifest).to_be_focused()
+    expect(page.locator(".cm-lintRange-error")).to_have_text("    limit: many")
+    assert screen.violations() == []
+    page.keyboard.press("Alt+m")
+    expect(manifest).to_have_count(0)
+    page.keyboard.press("Alt+m")
+    expect(manifest).to_be_focused()
+    screen.open("/submit?template=manifest", "Submit")
+    manifest.fill("kind: Workload\nmetadata: {name: pasted}\nspec: [")
+    expect(problems.get_by_role("button", name="Line 3")).to_be_visible()
+    manifest.fill("kind: Workload\nmetadata: {name: pasted}")
+    expect(page.get_by_label("Name")).to_have_value("pasted")
+    # The console tells that invalid manifests were refused.
+    screen.complaints[:] = [one for one in screen.complaints if "422" not in one]
+
+
+def test_submit_on_a_phone(screen: Screen) -> None:
+    """Line 5: the forecast is a strip of two lines above the button, and opens as a sheet."""
+    page = screen.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    screen.open("/submit?template=cpu", "Submit")
+    page.get_by_label("LocalQueue").select_option(f"{NAMESPACE}/main")
+    page.get_by_label("Memory per pod").fill("")
+    strip = page.get_by_role("region", name="Forecast")
+    expect(strip).to_contain_text("Starts now")
+    expect(strip).to_be_in_viewport(ratio=1)
+    assert screen.violations() == []
+    strip.get_by_role("button", name="Starts now").click()
+    sheet = page.get_by_role("dialog", name="Forecast")
+    expect(sheet.get_by_text("4 CPU, no run time limit")).to_be_visible()
+    expect(sheet.get_by_text("headgate submit --name cpu-1")).to_be_visible()
+    assert screen.violations() == []
+    page.keyboard.press("Escape")
+    expect(sheet).to_have_count(0)
 
 
 def test_workload_actions(screen: Screen, headgate: Up, client: HeadgateClient) -> None:

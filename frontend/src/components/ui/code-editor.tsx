@@ -31,6 +31,10 @@ export interface CodeIssue {
 
 const NO_ISSUES: CodeIssue[] = [];
 
+/** Of the page, which submits by it. */
+const KEY_OF_PAGE = "Mod-Enter";
+const EDITING = defaultKeymap.filter(({ key }) => key !== KEY_OF_PAGE);
+
 export interface CodeEditorProps {
   label: string;
   value: string;
@@ -93,7 +97,7 @@ export function CodeEditor({ label, value, readOnly = false, hint = "", issues =
       highlightSelectionMatches(),
       lintGutter(),
       autocompletion({ override: [complete] }),
-      keymap.of([...completionKeymap, ...lintKeymap, ...searchKeymap, ...foldKeymap, ...historyKeymap, ...defaultKeymap]),
+      keymap.of([...completionKeymap, ...lintKeymap, ...searchKeymap, ...foldKeymap, ...historyKeymap, ...EDITING]),
       placeholder(hint),
       EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
       writing.current.of(writable(readOnly)),

@@ -10,16 +10,18 @@ export interface ModalProps {
   title: string;
   words?: ReactNode;
   open: boolean;
+  /** At the lower edge, as wide as the window. */
+  sheet?: boolean;
   onClose: () => void;
   children: ReactNode;
 }
 
-export function Modal({ title, words, open, onClose, children }: ModalProps) {
+export function Modal({ title, words, open, sheet = false, onClose, children }: ModalProps) {
   return (
     <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Dialog.Portal>
         <Dialog.Overlay className={styles.scrim} />
-        <Dialog.Content className={styles.dialog} {...(words === undefined && { "aria-describedby": undefined })}>
+        <Dialog.Content className={styles.dialog} data-sheet={sheet || undefined} {...(words === undefined && { "aria-describedby": undefined })}>
           <Dialog.Title className={styles.title}>{title}</Dialog.Title>
           {words !== undefined && <Dialog.Description className={styles.words}>{words}</Dialog.Description>}
           {children}

@@ -18,6 +18,7 @@ export type CapacityPoint = Schemas["CapacityPoint"];
 export type WaitTimes = Schemas["WaitHistogram"];
 export type QueueRow = Schemas["QueueRow"];
 export type QueueSummary = Schemas["QueueSummary"];
+export type TopologyFits = Schemas["TopologyFits"];
 
 export type Executor = Schemas["ExecutorObject"];
 export type Node = Schemas["NodeObject"];

@@ -38,7 +38,9 @@ if (typeof window !== "undefined") {
 
 function commandFor(event: KeyboardEvent, hotkeys: Hotkeys): Hotkeys[string] | undefined {
   if (event.ctrlKey || event.metaKey) return hotkeys[`Ctrl+${event.key.toLowerCase()}`];
-  if (event.altKey || isTyping(event.target) || isDialogOpen()) return undefined;
+  // By its place on the keyboard: on some systems Alt changes what a key writes.
+  if (event.altKey) return hotkeys[`Alt+${event.code.replace("Key", "").toLowerCase()}`];
+  if (isTyping(event.target) || isDialogOpen()) return undefined;
   if (event.key === "Enter" && isControl(event.target)) return undefined;
   // The second key of a pair is none by itself, whatever it does on the page that is shown.
   const isSecond = previous.key === FIRST_OF_PAIRS && Date.now() - previous.at < PAIR_MILLISECONDS;

@@ -3,6 +3,7 @@ import { isMap, LineCounter, parseAllDocuments, stringify } from "yaml";
 
 import type { Problem } from "@/lib/api/problem";
 import type { ApplyResults } from "@/lib/api/types";
+import { lineIn } from "@/lib/manifests/pointers";
 
 export interface Manifest {
   apiVersion?: string;
@@ -94,16 +95,7 @@ export function lineOf(text: string, subject: Subject | undefined, pointer: stri
   const whole = documents.length === 1 ? documents[0] : undefined;
   const document = subject === undefined ? whole : documents.find((one) => isAbout(one.toJS() as Partial<Manifest> | null, subject));
   if (document === undefined || !isMap(document.contents)) return undefined;
-  const path = pointer.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-  for (let length = path.length; length >= 0; length -= 1) {
-    const node = document.getIn(path.slice(0, length).map(asStep), true) as { range?: [number, number, number] | null } | undefined;
-    if (node?.range) return lines.linePos(node.range[0]).line;
-  }
-  return undefined;
-}
-
-function asStep(step: string): string | number {
-  return /^\d+$/.test(step) ? Number(step) : step;
+  return lineIn(document, lines, pointer);
 }
 
 function isAbout(manifest: Partial<Manifest> | null, subject: Subject): boolean {

@@ -53,6 +53,18 @@ export const priorityClassesQuery = queryOptions({
   queryFn: ({ signal }) => contentOf(api.GET("/v1/workloadpriorityclasses", { params: { query: { limit: MAX_OBJECTS } }, signal })),
 });
 
+/** The largest gang of one kind of pod that every level of a topology takes now; it need not follow every event. */
+export function gangQuery(topology: string, pod: string) {
+  return queryOptions({
+    queryKey: ["largest gang", topology, pod],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/topologies/{name}/fits", { params: { path: { name: topology }, query: { pod } }, signal })),
+    enabled: topology !== "" && pod !== "",
+    placeholderData: keepPreviousData,
+    staleTime: 5000,
+    retry: false,
+  });
+}
+
 /** The topologies with the levels that a workload can request, for the form. */
 export const topologiesQuery = queryOptions({
   queryKey: ["objects", "topologies"],

@@ -1,11 +1,12 @@
 // Submitting a workload: a form and its manifest, with the forecast beside them.
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 
 import { Page } from "@/components/ui/layout";
 import { announce } from "@/components/ui/notices";
 import { Failed, Skeleton } from "@/components/ui/states";
+import { queueRowsQuery } from "@/lib/api/capacity";
 import { problemOf } from "@/lib/api/problem";
 import { workloadAddress } from "@/lib/events";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
@@ -14,9 +15,11 @@ import { useSettled } from "@/lib/hooks/use-settled";
 import { useUrl } from "@/lib/hooks/use-url";
 import { refusalFor } from "@/lib/permissions";
 
-import { cancelWorkload, forecastQuery, localQueuesQuery, originQuery, submitText } from "../api/submit";
-import { TEMPLATES, againText, fieldsOf, syntaxError, templateText } from "../model/manifest";
+import { cancelWorkload, forecastQuery, gangQuery, localQueuesQuery, originQuery, submitText, topologiesQuery } from "../api/submit";
+import { GPU, TEMPLATES, againText, fieldsOf, podRequest, syntaxError, templateText } from "../model/manifest";
+import { freeWords, gangPlace, largestGang } from "../model/room";
 import { Forecast } from "./forecast";
+import { ManifestEditor } from "./manifest-editor";
 import { ManifestForm } from "./manifest-form";
 import styles from "./submit.module.css";
 
@@ -28,7 +31,8 @@ export function SubmitPage() {
   const from = url.get("from");
   const origin = useQuery(originQuery(from));
   const doors = useQuery(localQueuesQuery);
-  const queues = (doors.data?.items ?? []).map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name}`);
+  const queues = new Map((doors.data?.items ?? []).map(({ metadata, spec }) => [`${metadata.namespace ?? ""}/${metadata.name}`, spec.clusterQueue]));
+  const [first = ""] = queues.keys();
   const waits = doors.isPending || (from !== "" && origin.isPending);
   const template = TEMPLATES.find(({ key }) => key === url.get("template")) ?? TEMPLATES[0];
   return (
@@ -49,22 +53,29 @@ export function SubmitPage() {
           // Another beginning is another manifest; what was typed into the one before is left.
           key={`${from} ${template?.key ?? ""}`}
           queues={queues}
-          begin={origin.data ? againText(origin.data) : template ? templateText(template, queues[0] ?? "") : ""}
+          begin={origin.data ? againText(origin.data) : template ? templateText(template, first) : ""}
         />
       )}
     </Page>
   );
 }
 
-function Editor({ begin, queues }: { begin: string; queues: string[] }) {
+interface EditorProps {
+  begin: string;
+  /** The ClusterQueue of each LocalQueue, by `namespace/name`. */
+  queues: ReadonlyMap<string, string>;
+}
+
+function Editor({ begin, queues }: EditorProps) {
   const { history } = useRouter();
   const identity = useIdentity();
   const [text, setText] = useState(begin);
   const [confirming, setConfirming] = useState(false);
   const settled = useSettled(text, SETTLE_MILLISECONDS);
   const fields = fieldsOf(text);
-  const { namespace } = fieldsOf(settled);
-  const broken = syntaxError(text);
+  const asked = fieldsOf(settled);
+  const fault = syntaxError(text);
+  const broken = fault?.message ?? "";
   const submitting = useMutation({
     mutationFn: () => submitText(fields.namespace, text),
     onSuccess: ({ metadata: { name, namespace: written } }) => {
@@ -75,9 +86,14 @@ function Editor({ begin, queues }: { begin: string; queues: string[] }) {
   });
   // Of a name that exists by now there is nothing to forecast.
   const isOpen = !submitting.isPending && !submitting.isSuccess;
-  const forecast = useQuery({ ...forecastQuery(namespace, settled), enabled: isOpen && namespace !== "" && broken === "" });
+  const forecast = useQuery({ ...forecastQuery(asked.namespace, settled), enabled: isOpen && asked.namespace !== "" && broken === "" });
+  const summary = useQuery(queueRowsQuery(GPU)).data;
+  const topologies = useQuery(topologiesQuery).data?.items ?? [];
+  const place = gangPlace(topologies, asked.required);
+  const fits = useQuery(gangQuery(place?.topology ?? "", podRequest(asked)));
   const never = forecast.data?.workloads[0]?.dominant === NEVER;
-  const refusal = broken || (submitting.isPending ? "In progress…" : refusalFor(identity, { on: "workload", namespace: fields.namespace }));
+  const nothing = text.trim() === "" ? "Nothing to submit yet" : "";
+  const refusal = broken || nothing || (submitting.isPending ? "In progress…" : refusalFor(identity, { on: "workload", namespace: fields.namespace }));
   const submit = () => {
     if (refusal) return;
     if (never && !confirming) setConfirming(true);
@@ -85,23 +101,23 @@ function Editor({ begin, queues }: { begin: string; queues: string[] }) {
   };
   useHotkeys({ "Ctrl+enter": submit });
   const problem = submitting.isError ? problemOf(submitting.error) : forecast.isError ? problemOf(forecast.error) : undefined;
+  const errors = useMemo(() => problem?.errors ?? [], [problem?.errors]);
   const change = (next: string) => {
     setConfirming(false);
+    if (submitting.isError) submitting.reset();
     setText(next);
   };
   return (
     <div className={styles.columns}>
       <div className={styles.stack}>
-        <ManifestForm {...{ text, fields, queues }} errors={problem?.errors ?? []} onChange={change} />
-        <details open>
-          <summary>Manifest (YAML)</summary>
-          <textarea className={styles.editor} aria-label="Manifest" aria-invalid={broken !== ""} spellCheck={false} rows={18} value={text} onChange={(event) => change(event.target.value)} />
-        </details>
+        <ManifestForm {...{ text, fields, errors }} queues={[...queues.keys()]} free={freeWords(summary, queues.get(`${fields.namespace}/${fields.queue}`))} onChange={change} />
+        <ManifestEditor text={text} fault={fault} errors={errors} onChange={change} />
       </div>
       <Forecast
         {...{ text, fields, broken, problem, confirming, never }}
         query={forecast}
         isOld={settled !== text}
+        gang={largestGang(fits.isError ? undefined : fits.data, place)}
         refusal={refusal === "" ? undefined : refusal}
         onEdit={change}
         onSubmit={submit}

@@ -6,6 +6,10 @@ export interface ForecastWords {
   tone: Tone;
   title: string;
   details: string[];
+  /** Its place in line; empty where it waits in none. */
+  position: string;
+  /** The workloads that it would preempt. */
+  preempts: string;
   edits: SpecEdit[];
 }
 
@@ -14,17 +18,20 @@ export function forecastOf({ workloads, evictions }: Simulation, clock: (at: str
   const [found] = workloads;
   if (found === undefined) return null;
   const { verdict, dominant, sentence, position, victims = [], edits = [], expectedStart } = found;
-  const own = edits.filter(({ kind }) => kind === "Workload");
-  const place = position?.clusterQueue ? [`Queue position ${position.clusterQueue} of ${position.of}`] : [];
-  if (verdict === "Admitted") return { tone: "good", title: "Starts now", details: [sentence, "Would preempt: none"], edits: [] };
+  const known = {
+    position: position?.clusterQueue ? `Queue position ${position.clusterQueue} of ${position.of}` : "",
+    preempts: victims.length === 0 ? "none" : victims.map(({ workload }) => workload).join(", "),
+    edits: edits.filter(({ kind }) => kind === "Workload"),
+  };
+  if (verdict === "Admitted") return { ...known, tone: "good", title: "Starts now", details: [sentence], position: "", edits: [] };
   if (verdict === "MakesRoom") {
-    const names = victims.map(({ workload }) => workload).join(", ");
-    return { tone: "move", title: `Starts after preempting ${victims.length} ${victims.length === 1 ? "workload" : "workloads"}`, details: [`Would preempt: ${names}`, `Evicted in all: ${evictions}`], edits: [] };
+    const title = `Starts after preempting ${victims.length} ${victims.length === 1 ? "workload" : "workloads"}`;
+    return { ...known, tone: "move", title, details: [`Evicted in all: ${evictions}`], edits: [] };
   }
-  if (dominant === "Unschedulable") return { tone: "bad", title: sentence, details: [], edits: own };
+  if (dominant === "Unschedulable") return { ...known, tone: "bad", title: sentence, details: [], position: "" };
   if (expectedStart?.about && expectedStart.earliest && expectedStart.latest) {
     const { about, earliest, latest } = expectedStart;
-    return { tone: "wait", title: `Starts about ${clock(about)} (${clock(earliest)} to ${clock(latest)})`, details: [sentence, ...place], edits: own };
+    return { ...known, tone: "wait", title: `Starts about ${clock(about)} (${clock(earliest)} to ${clock(latest)})`, details: [sentence] };
   }
-  return { tone: "wait", title: `Stays pending: ${sentence}`, details: [...(expectedStart?.cannotSay ? [expectedStart.cannotSay] : []), ...place], edits: own };
+  return { ...known, tone: "wait", title: `Stays pending: ${sentence}`, details: expectedStart?.cannotSay ? [expectedStart.cannotSay] : [] };
 }

@@ -1,6 +1,8 @@
 // The verdict on a workload in one sentence, with the binding constraint as a bar below it.
 import { useQuery } from "@tanstack/react-query";
 
+import { ConstraintBar } from "@/components/ui/constraint-bar";
+import { bindingOf } from "@/components/ui/constraint-model";
 import { PhaseBadge, statusOf } from "@/components/ui/phase-badge";
 import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
@@ -9,7 +11,7 @@ import type { Explanation, WorkloadObject } from "@/lib/api/types";
 import { formatShortTime } from "@/lib/format/times";
 
 import { explanationQuery } from "../api/workloads";
-import { barOf, bindingOf, otherWords, verdictOf } from "../model/verdict";
+import { otherWords, verdictOf } from "../model/verdict";
 import styles from "./verdict.module.css";
 import { Matrix } from "./why-matrix";
 
@@ -72,20 +74,6 @@ function Constraints({ explanation }: { explanation: Explanation }) {
         <Matrix blockers={blockers} />
       </details>
     </>
-  );
-}
-
-function ConstraintBar({ blocker }: { blocker: NonNullable<ReturnType<typeof bindingOf>> }) {
-  const { share, have, need, short } = barOf(blocker);
-  return (
-    <div className={styles.constraint}>
-      <div className={styles.bar} role="img" aria-label={`${have} of ${need} available, ${short} short`}>
-        <span className={styles.have} style={{ width: `${share * 100}%` }} />
-      </div>
-      <span className={styles.figures}>
-        {have} of {need} available, <strong>{short} short</strong>
-      </span>
-    </div>
   );
 }
 

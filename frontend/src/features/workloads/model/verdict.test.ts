@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 
+import { barOf, bindingOf } from "@/components/ui/constraint-model";
 import type { Blocker, Explanation, WorkloadObject } from "@/lib/api/types";
 
 import { changesOf, edited, resultOf } from "./edits";
-import { barOf, bindingOf, otherWords, verdictOf } from "./verdict";
+import { otherWords, verdictOf } from "./verdict";
 
 const clock = (at: string) => at.slice(11, 16);
 

@@ -1,0 +1,16 @@
+// Whether the window matches a media query, re-rendering when that changes.
+import { useSyncExternalStore } from "react";
+
+/** Windows too narrow for two columns beside the menu. */
+export const NARROW = "(max-width: 52rem)";
+
+export function useMedia(query: string): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const list = window.matchMedia(query);
+      list.addEventListener("change", listener);
+      return () => list.removeEventListener("change", listener);
+    },
+    () => window.matchMedia(query).matches,
+  );
+}
