@@ -175,9 +175,7 @@ class Transport:
         self._connection = connection
         self._patience_seconds = patience_seconds
         self._is_command = is_command
-        self._gives_up_refused = (
-            is_command and connection.is_loopback and not connection.is_supervised
-        )
+        self._will_be_back = connection.is_supervised
         self.at = ""
         try:
             self.http = httpx.Client(
@@ -194,7 +192,7 @@ class Transport:
         """Returns the answer to a successful request.
 
         Raises `ServerProblem` for a failure status, `ServerUnreachable` at the timeout, and at once
-        for a URL without `http:` or `https:`.
+        for a URL without `http:` or `https:` and where another thread closes this.
         """
         prepared = self._request(request)
         began_at = elapsed_seconds()
@@ -235,12 +233,25 @@ class Transport:
         except httpx.UnsupportedProtocol as error:
             raise ServerUnreachable(self._connection.url, str(error)) from error
         except httpx.TransportError as error:
-            is_refused = isinstance(error, httpx.ConnectError) and self._gives_up_refused
-            is_hopeless = is_refused or (self._is_command and _is_unknown_host(error))
-            patience_seconds = REFUSED_SECONDS if is_hopeless else self._patience_seconds
+            patience_seconds = self._patience_seconds
+            if self._is_hopeless(error):
+                patience_seconds = REFUSED_SECONDS
             return None, str(error) or type(error).__name__, patience_seconds
-        self._gives_up_refused = False
+        except RuntimeError as error:
+            if not self.http.is_closed:
+                raise
+            raise ServerUnreachable(self._connection.url, "the client was closed") from error
+        self._will_be_back = True
         return answer, "", self._patience_seconds
+
+    def _is_hopeless(self, error: httpx.TransportError) -> bool:
+        """Whether a command gives up soon: no server runs on this host, or its host is unknown.
+
+        A server of this host that is supervised, or has answered, will be back.
+        """
+        is_refused = isinstance(error, httpx.ConnectError) and self._connection.is_loopback
+        is_absent = is_refused and not self._will_be_back
+        return self._is_command and (is_absent or _is_unknown_host(error))
 
 
 def _is_unknown_host(error: BaseException | None) -> bool:
