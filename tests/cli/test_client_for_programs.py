@@ -1,7 +1,8 @@
 """Programs submit, wait, follow and simulate by typed objects, with and without an event loop."""
 
 import asyncio
-from typing import NoReturn
+from collections.abc import Iterator
+from typing import Any, NoReturn
 
 import pytest
 
@@ -10,11 +11,18 @@ from headgate.client import (
     AsyncHeadgate,
     Connection,
     Headgate,
+    HeadgateClient,
+    PodOutput,
     PodView,
+    Problem,
     ServerProblem,
+    ServerUnreachable,
+    SessionLost,
     WaitTimeout,
     manifest_of,
+    workloads,
 )
+from headgate.client.pods import Frame, PodLogStream, SessionConnection
 from tests.cli.conftest import connection
 
 __all__ = ["connection"]
@@ -80,6 +88,73 @@ def test_an_interrupt_cancels_what_a_program_runs(
         with pytest.raises(KeyboardInterrupt):
             client.run(manifest_of(["true"], queue="none", name="interrupted"))
         assert client.get("default", "interrupted").phase == "Cancelled"
+
+
+@pytest.mark.parametrize("when", ["while it is submitted", "while it runs"])
+def test_a_cancelled_task_cancels_what_it_runs(connection: Connection, when: str) -> None:
+    name = when.replace(" ", "-")
+
+    async def program() -> str:
+        async with AsyncHeadgate(connection) as client:
+            running = asyncio.create_task(
+                client.run(manifest_of(["true"], queue="none", name=name), lambda _: None)
+            )
+            await asyncio.sleep(0)
+            if when == "while it runs":
+                async for event in client.stream(0, streams=(f"workload/default/{name}",)):
+                    if event.type == "workload.submitted":
+                        break
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            found: str = (await client.get("default", name)).phase
+            return found
+
+    assert asyncio.run(program()) == "Cancelled"
+
+
+def test_an_interrupt_of_a_run_that_has_ended_leaves_it_as_it_is(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_client: HeadgateClient, found: dict[str, Any]) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workloads, "exit_code_of", interrupted)
+    with Headgate(connection) as client:
+        begun = client.submit(manifest_of(["true"], queue="none", name="over"))
+        client.act("default", "over", "cancel", reason="a test")
+        monkeypatch.setattr(client, "submit", lambda _: begun)
+        with pytest.raises(KeyboardInterrupt):
+            client.run(begun.manifest)
+        status = client.get("default", "over").manifest["status"]
+    assert "a test" in str(status["conditions"])
+
+
+@pytest.mark.parametrize("failure", [ServerProblem(Problem(detail="no right")), ValueError("full")])
+def test_a_run_raises_why_its_output_was_not_passed_on(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def refused(_stream: PodLogStream) -> Iterator[PodOutput]:
+        raise failure
+
+    monkeypatch.setattr(PodLogStream, "follow", refused)
+    with Headgate(connection) as client:
+        begun = client.submit(
+            manifest_of(["true"], queue="none", name=f"silent-{type(failure).__name__}".lower())
+        )
+        client.act(begun.namespace, begun.name, "cancel", reason="a test")
+        monkeypatch.setattr(client, "submit", lambda _: begun)
+        with pytest.raises(type(failure), match=str(failure)):
+            client.run(begun.manifest, lambda _: None)
+
+
+def test_a_closed_session_is_lost_and_cannot_be_written_to(connection: Connection) -> None:
+    remote = SessionConnection(connection, "/v1/namespaces/default/workloads/none/sessions/none")
+    remote.close()
+    with pytest.raises(SessionLost, match="closed"):
+        next(remote.frames())
+    with pytest.raises(ServerUnreachable, match="closed"):
+        remote.send(Frame(type="endOfInput"))
 
 
 def test_an_event_loop_goes_on_while_workloads_are_waited_for(connection: Connection) -> None:

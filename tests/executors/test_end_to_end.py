@@ -1,5 +1,6 @@
 """An agent as a process of its own, and the API behind a real server: what users see of pods."""
 
+import asyncio
 import contextlib
 import fcntl
 import os
@@ -21,7 +22,7 @@ from headgate.cli.main import app, hoisted
 from headgate.cli.operations.local_agent import LOCAL
 from headgate.cli.replay.arrivals import named
 from headgate.cli.replay.command import configure
-from headgate.client import Headgate, manifest_of
+from headgate.client import AsyncHeadgate, Headgate, manifest_of
 from headgate.client.client import HeadgateClient
 from headgate.client.executors import ON_OTHER_HOST, ExecutorClient
 from headgate.client.transport import Connection, ServerProblem
@@ -470,6 +471,29 @@ def test_a_program_runs_work_and_looks_into_its_pods(
         assert missing.exit_code == 126
         assert "no-such-command" in missing.message
         headgate.act("default", "looked-into", "cancel")
+
+
+def test_a_cancelled_task_ends_the_command_that_it_runs_in_a_pod(
+    connection: Connection, agent: AgentProcess, tmp_path: Path
+) -> None:
+    begun = tmp_path / "pid"
+
+    async def program() -> int:
+        async with AsyncHeadgate(connection) as headgate:
+            await headgate.submit(manifest_of(["sleep", "300"], name="worked-beside"))
+            await headgate.wait("default", "worked-beside", "Running")
+            command = ["sh", "-c", f"echo $$ > {begun}.new; mv {begun}.new {begun}; sleep 300"]
+            running = asyncio.create_task(headgate.exec("default", "worked-beside", command))
+            await asyncio.to_thread(eventually, begun.exists, agent)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            process = Path("/proc") / begun.read_text().strip()
+            await asyncio.to_thread(eventually, lambda: not process.exists(), agent)
+            await headgate.act("default", "worked-beside", "cancel")
+            return len([each async for each in headgate.pods("default", "worked-beside")])
+
+    assert asyncio.run(program()) == 1
 
 
 class Terminal:

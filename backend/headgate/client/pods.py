@@ -6,7 +6,7 @@ Frames come as server-sent events; frames of a session are sent by requests.
 import contextlib
 import threading
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import httpx
@@ -165,6 +165,36 @@ class PodLogStream:
         )
 
 
+SECONDS_FOR_THE_REST = 10.0
+"""How long the rest of the output of a workload is awaited once it has ended."""
+
+
+@contextlib.contextmanager
+def passed_on(output: PodLogStream, on_output: Callable[[PodOutput], object]) -> Iterator[None]:
+    """Passes output on beside the caller's work in a thread, and the rest of it after that.
+
+    A failure of the server (`ServerProblem`) or of `on_output` is raised after the caller's work.
+    """
+    failures: list[Exception] = []
+
+    def pass_on() -> None:
+        try:
+            for each in output.follow():
+                on_output(each)
+        except Exception as failure:  # noqa: BLE001 - raised in the caller's thread
+            failures.append(failure)
+
+    thread = threading.Thread(target=pass_on, name="headgate-output", daemon=True)
+    thread.start()
+    try:
+        yield
+        thread.join(SECONDS_FOR_THE_REST)
+        if failures:
+            raise failures[0]
+    finally:
+        output.close()
+
+
 TIMED_OUT = 124
 """The exit code where the maximum execution time is over (as of timeout)."""
 OWN_FAILURE = 125
@@ -284,8 +314,12 @@ class SessionConnection:
                         yield msgspec.json.decode(sent.data, type=Frame)
                     elif sent.event == "end":
                         raise SessionLost(str(msgspec.json.decode(sent.data)["reason"]))
-        except (httpx.TransportError, RuntimeError) as failure:
+        except httpx.TransportError as failure:
             raise SessionLost(f"connection lost: {failure}") from failure
+        except RuntimeError as failure:
+            if not self._reader.http.is_closed:
+                raise
+            raise SessionLost("connection closed") from failure
         raise SessionLost("connection lost")
 
     def send(self, frame: Frame) -> None:
@@ -311,13 +345,20 @@ class CommandEnd(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-def run_in_pod(
-    client: HeadgateClient, path: str, pod: str, command: Sequence[str], content: bytes
-) -> CommandEnd:
-    """Runs a command in a pod to its end, with `content` as its input. Raises `SessionLost`."""
+def begin_in_pod(
+    client: HeadgateClient, path: str, pod: str, command: Sequence[str]
+) -> SessionConnection:
+    """Opens a session with a command in a pod of the workload at `path`."""
     asked = {"pod": pod, "command": list(command), "hasTerminal": False}
     session = client.act(f"{path}/sessions", asked)["session"]
-    remote = SessionConnection(client.connection, f"{path}/sessions/{session}")
+    return SessionConnection(client.connection, f"{path}/sessions/{session}")
+
+
+def end_of_command(remote: SessionConnection, content: bytes) -> CommandEnd:
+    """Returns the end of the command of a session, which has `content` as its input.
+
+    Closes the session, and so ends a command that still runs. Raises `SessionLost`.
+    """
     threading.Thread(target=_send_input, args=(remote, content), daemon=True).start()
     written: dict[str, bytearray] = {"output": bytearray(), "error": bytearray()}
     try:
@@ -338,9 +379,7 @@ def run_in_pod(
 
 def _send_input(remote: SessionConnection, content: bytes) -> None:
     """Sends all input and its end; a session that has ended needs none."""
-    with contextlib.suppress(
-        SessionLost, ServerProblem, ServerUnreachable, httpx.TransportError, RuntimeError
-    ):
+    with contextlib.suppress(SessionLost, ServerProblem, ServerUnreachable):
         for begin in range(0, len(content), INPUT_BYTES):
             remote.send(frame_with("input", content[begin : begin + INPUT_BYTES]))
         remote.send(Frame(type="endOfInput"))

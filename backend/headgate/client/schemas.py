@@ -204,6 +204,23 @@ class WorkloadView(msgspec.Struct, frozen=True, kw_only=True):
         return self.phase in FINISHED
 
 
+def view_of(manifest: dict[str, Any]) -> WorkloadView:
+    """Returns the view of a workload as the API has it."""
+    metadata, status = manifest["metadata"], manifest.get("status", {})
+    explanation = status.get("explanation") or {}
+    return WorkloadView(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        phase=status.get("phase", ""),
+        attempt=status.get("attempt", 0),
+        position=int(metadata["resourceVersion"]),
+        reason=explanation.get("code", ""),
+        sentence=explanation.get("sentence", ""),
+        manifest=manifest,
+    )
+
+
 class SimulatedWorkload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What would become of a simulated workload at once, and after preemption.
 

@@ -6,9 +6,9 @@ as the command line does.
 
 import asyncio
 import os
-import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
@@ -23,17 +23,18 @@ from headgate.client.pods import (
     PodLogStream,
     PodOutput,
     PodView,
+    SessionConnection,
+    begin_in_pod,
+    end_of_command,
     exit_code_of,
-    run_in_pod,
+    passed_on,
 )
-from headgate.client.schemas import FINISHED, Event, SimulationResult, WorkloadView
-from headgate.client.transport import Connection
+from headgate.client.schemas import FINISHED, Event, SimulationResult, WorkloadView, view_of
+from headgate.client.transport import Connection, ServerProblem
 
 WORKLOAD_API_VERSION = "kueue.x-k8s.io/v1beta2"
 QUIET_SECONDS = 5.0
 """How long a wait hears nothing before it looks at its deadline."""
-SECONDS_FOR_OUTPUT = 10.0
-"""How long the rest of the output of a run is awaited once it has ended."""
 
 Goal = Literal["Admitted", "Running", "Finished"]
 GOAL_PHASES: Mapping[Goal, frozenset[str]] = {
@@ -129,16 +130,16 @@ class Headgate:
     def submit(self, manifest: Object) -> WorkloadView:
         """Submits a workload. Raises `ServerProblem` with the remedy where it is refused."""
         path = f"/v1/namespaces/{manifest['metadata']['namespace']}/workloads"
-        return _view(self.client.act(path, manifest))
+        return view_of(self.client.act(path, manifest))
 
     def get(self, namespace: str, name: str) -> WorkloadView:
         """Returns a workload as it is now."""
-        return _view(self.client.read(_path(namespace, name)))
+        return view_of(self.client.read(_path(namespace, name)))
 
     def list(self, namespace: str = "", **query: str) -> Iterator[WorkloadView]:
         """Returns workloads page by page; `query` has the parameters of `GET /v1/workloads`."""
         path = f"/v1/namespaces/{namespace}/workloads" if namespace else "/v1/workloads"
-        return (_view(found) for found in self.client.items(path, query))
+        return (view_of(found) for found in self.client.items(path, query))
 
     def explain(self, namespace: str, name: str) -> Object:
         """Returns the pending reason with all blockers, as `headgate why` shows it."""
@@ -155,7 +156,7 @@ class Headgate:
     ) -> WorkloadView:
         """Returns a workload once it has reached the goal or is finished. Raises `WaitTimeout`."""
         give_up_at = elapsed_seconds() + timeout_seconds
-        for found in self._seen(namespace, name):
+        for found in _seen(self, namespace, name):
             if found.phase in GOAL_PHASES[goal]:
                 return found
             if elapsed_seconds() > give_up_at:
@@ -167,34 +168,15 @@ class Headgate:
     ) -> EndedRun:
         """Submits a workload and returns once it has ended, or its execution time is over.
 
-        `on_output` is called with the output of its pods, in a thread. An interrupt cancels it.
+        `on_output` is called with the output of its pods, in a thread; a failure of either is
+        raised once the workload has ended. An interrupt cancels it.
         """
         begun = self.submit(manifest)
-        output = PodLogStream(self.connection, begun.namespace, begun.name)
-        thread = threading.Thread(
-            target=_pass_on, args=(output, on_output), name="headgate-output", daemon=True
-        )
-        if on_output is not None:
-            thread.start()
         try:
-            seen = self._seen(begun.namespace, begun.name)
-            ended = next(each for each in seen if each.phase in {*FINISHED, "Inactive"})
-            if on_output is not None:
-                thread.join(SECONDS_FOR_OUTPUT)
+            return end_of(self, begun, on_output)
         except KeyboardInterrupt:
-            self.act(begun.namespace, begun.name, "cancel", "interrupted")
+            cancel_interrupted(self, begun)
             raise
-        finally:
-            output.close()
-        return EndedRun(workload=ended, exit_code=exit_code_of(self.client, ended.manifest))
-
-    def _seen(self, namespace: str, name: str) -> Iterator[WorkloadView]:
-        """Returns a workload as it is now, after each of its events, and every few seconds."""
-        found = self.get(namespace, name)
-        yield found
-        streams = (f"workload/{namespace}/{name}",)
-        heard = self.client.follow(found.position, streams=streams, quiet_seconds=QUIET_SECONDS)
-        yield from (self.get(namespace, name) for _ in heard)
 
     def pods(self, namespace: str, name: str, **query: str) -> Iterator[PodView]:
         """Returns the pods of the newest attempt; `query` has the parameters of `GET …/pods`."""
@@ -214,7 +196,8 @@ class Headgate:
 
         Raises `SessionLost` where its end is not known.
         """
-        return run_in_pod(self.client, _path(namespace, name), pod, command, content)
+        remote = begin_in_pod(self.client, _path(namespace, name), pod, command)
+        return end_of_command(remote, content)
 
     def stream(self, after: int | None = None, *, streams: tuple[str, ...] = ()) -> Iterator[Event]:
         """Returns events after a position (by default: from now on) as they come, without end."""
@@ -247,7 +230,7 @@ class AsyncHeadgate:
     def __init__(self, connection: Connection | None = None) -> None:
         self.connection = connection or local_connection()
         self._thread = ThreadPoolExecutor(1, "headgate-client")
-        self._headgate = Headgate(self.connection)
+        self._headgate = self._open()
 
     async def __aenter__(self) -> Self:
         return self
@@ -289,8 +272,11 @@ class AsyncHeadgate:
     async def run(
         self, manifest: Object, on_output: Callable[[PodOutput], object] | None = None
     ) -> EndedRun:
-        """As `Headgate.run`; other requests go on meanwhile."""
-        return await self._once(lambda own: own.run(manifest, on_output))
+        """As `Headgate.run`; other requests go on meanwhile. A cancelled task cancels it."""
+        begin = partial(self._headgate.submit, manifest)
+        cancel = partial(cancel_interrupted, self._headgate)
+        async with self._undone_if_cancelled(begin, cancel) as begun:
+            return await self._once(lambda own: end_of(own, begun, on_output))
 
     async def exec(
         self,
@@ -301,10 +287,11 @@ class AsyncHeadgate:
         pod: str = "0",
         content: bytes = b"",
     ) -> CommandEnd:
-        """As `Headgate.exec`; other requests go on meanwhile."""
-        return await self._once(
-            lambda own: own.exec(namespace, name, command, pod=pod, content=content)
-        )
+        """As `Headgate.exec`; other requests go on meanwhile. A cancelled task ends the command."""
+        path = _path(namespace, name)
+        begin = partial(begin_in_pod, self._headgate.client, path, pod, command)
+        async with self._undone_if_cancelled(begin, SessionConnection.close) as remote:
+            return await self._once(lambda _: end_of_command(remote, content))
 
     def pods(self, namespace: str, name: str, **query: str) -> AsyncIterator[PodView]:
         """As `Headgate.pods`."""
@@ -326,8 +313,23 @@ class AsyncHeadgate:
         """As `Headgate.logs`."""
         return self._each(lambda own: own.logs(namespace, name, follow=follow, **query))
 
+    def _open(self) -> Headgate:
+        return Headgate(self.connection)
+
     async def _do(self, work: Callable[[], Found]) -> Found:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    @asynccontextmanager
+    async def _undone_if_cancelled(
+        self, begin: Callable[[], Found], undo: Callable[[Found], object]
+    ) -> AsyncGenerator[Found, None]:
+        """What a request has begun; it is undone where the task is cancelled, also meanwhile."""
+        beginning = asyncio.ensure_future(self._do(begin))
+        try:
+            yield await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            await self._do(partial(undo, await beginning))
+            raise
 
     async def _once(self, work: Callable[[Headgate], Found]) -> Found:
         """What the work of another connection returns, done in a thread of its own."""
@@ -346,7 +348,7 @@ class AsyncHeadgate:
     ) -> AsyncGenerator[Found, None]:
         """What an iterator of another connection gives, each taken in a thread of its own."""
         loop = asyncio.get_running_loop()
-        own, thread = Headgate(self.connection), ThreadPoolExecutor(1, "headgate-client")
+        own, thread = self._open(), ThreadPoolExecutor(1, "headgate-client")
         try:
             found = begin(own)
             while (item := await loop.run_in_executor(thread, next, found, None)) is not None:
@@ -356,26 +358,37 @@ class AsyncHeadgate:
             thread.shutdown(wait=False, cancel_futures=True)
 
 
-def _pass_on(output: PodLogStream, on_output: Callable[[PodOutput], object]) -> None:
-    for each in output.follow():
-        on_output(each)
+def end_of(
+    headgate: Headgate, begun: WorkloadView, on_output: Callable[[PodOutput], object] | None
+) -> EndedRun:
+    """Returns a workload once it runs no more, and all output was passed on."""
+    namespace, name = begun.namespace, begun.name
+    with ExitStack() as passing:
+        if on_output is not None:
+            output = PodLogStream(headgate.connection, namespace, name)
+            passing.enter_context(passed_on(output, on_output))
+        seen = _seen(headgate, namespace, name)
+        ended = next(each for each in seen if each.phase in {*FINISHED, "Inactive"})
+    return EndedRun(workload=ended, exit_code=exit_code_of(headgate.client, ended.manifest))
+
+
+def cancel_interrupted(headgate: Headgate, begun: WorkloadView) -> None:
+    """Cancels a workload of which the run was interrupted, unless it has ended meanwhile."""
+    try:
+        headgate.act(begun.namespace, begun.name, "cancel", "interrupted")
+    except ServerProblem as refused:
+        if refused.problem.code != "WorkloadHasEnded":
+            raise
+
+
+def _seen(headgate: Headgate, namespace: str, name: str) -> Iterator[WorkloadView]:
+    """Returns a workload as it is now, after each of its events, and every few seconds."""
+    found = headgate.get(namespace, name)
+    yield found
+    streams = (f"workload/{namespace}/{name}",)
+    heard = headgate.client.follow(found.position, streams=streams, quiet_seconds=QUIET_SECONDS)
+    yield from (headgate.get(namespace, name) for _ in heard)
 
 
 def _path(namespace: str, name: str) -> str:
     return f"/v1/namespaces/{namespace}/workloads/{name}"
-
-
-def _view(manifest: Object) -> WorkloadView:
-    metadata, status = manifest["metadata"], manifest.get("status", {})
-    explanation = status.get("explanation") or {}
-    return WorkloadView(
-        namespace=metadata["namespace"],
-        name=metadata["name"],
-        uid=metadata["uid"],
-        phase=status.get("phase", ""),
-        attempt=status.get("attempt", 0),
-        position=int(metadata["resourceVersion"]),
-        reason=explanation.get("code", ""),
-        sentence=explanation.get("sentence", ""),
-        manifest=manifest,
-    )

@@ -174,7 +174,7 @@ class _Keyboard:
     def _run(self) -> None:
         try:
             self._pass_on()
-        except (SessionLost, ServerProblem, ServerUnreachable, RuntimeError):
+        except (SessionLost, ServerProblem, ServerUnreachable):
             return  # the side that reads tells why
 
     def _pass_on(self) -> None:
