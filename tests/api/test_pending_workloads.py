@@ -55,5 +55,17 @@ def test_places_are_reported_in_queue_and_cohort(admin: Api, schedule: Callable[
     ] == [("a", 0, 1), ("c", 1, 2)]
     assert line[0]["reason"] == "2 CPU short in main"
     assert (line[0]["owner"], line[0].get("gpus", 0)) == ("admin", 0)
+    assert line[0]["constraint"] == {"resource": "cpu", "need": 2_000, "have": 0}
+    assert "expectedStart" not in line[0]
     told = admin.get(f"{HERE}/workloads/c/explanation").json()["position"]
     assert told == {"clusterQueue": 2, "localQueue": 2, "cohort": 3, "of": 2}
+
+
+def test_expected_starts_are_told_where_they_are_asked_for(admin: Api) -> None:
+    for path in ("/v1/clusterqueues/main", f"{HERE}/localqueues/main"):
+        line = admin.get(f"{path}/pendingworkloads?expectedStarts=true").json()["items"]
+        told = {item["metadata"]["name"]: item["expectedStart"] for item in line}
+        assert set(told) == {"a", "c"}
+        explained = admin.get(f"{HERE}/workloads/a/explanation").json()["expectedStart"]
+        assert told["a"] == explained
+        assert told["a"]["cannotSay"].startswith("No start estimate")

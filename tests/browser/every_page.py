@@ -32,7 +32,7 @@ def every_page(client: HeadgateClient) -> dict[str, tuple[str, str]]:
     for queue in _first(client, "/v1/clusterqueues"):
         name = queue["metadata"]["name"]
         found["queue"] = (f"/queues/{name}", name)
-        for view in ("admitted", "doors", "usage", "waits", "definition"):
+        for view in ("admitted", "doors", "usage", "waits", "definition", "history"):
             found[f"queue-{view}"] = (f"/queues/{name}?view={view}", name)
         found["configuration-object"] = (
             f"/configuration?kind=ClusterQueue&name={name}",

@@ -261,3 +261,22 @@ def test_the_appearance_follows_the_choice_over_the_system(overview: Screen) -> 
     overview.page.reload()
     overview.wait_until_live()
     expect(page).not_to_have_css("background-color", light)
+
+
+def test_a_queue_tells_starts_constraints_and_changes(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    client.submit_batch([workload("takes-all", gpus=4), workload("lacks-some", gpus=4)])
+    screen.open(f"/queues/{QUEUE}", QUEUE)
+    page = screen.page
+    row = screen.row("lacks-some")
+    expect(row).to_contain_text("no estimate")
+    expect(row.get_by_role("img", name=re.compile(r"of 4 GPU available$"))).to_be_visible()
+    # Another resource, for all of the page.
+    page.keyboard.press("r")
+    expect(page.get_by_label("Resource")).to_have_value("cpu")
+    expect(page.get_by_text("In use, CPU").first).to_be_visible()
+    page.keyboard.press("6")
+    expect(page.get_by_role("tab", name="History")).to_have_attribute("aria-selected", "true")
+    changes = page.get_by_role("list", name="Changes, newest first")
+    expect(changes.get_by_role("listitem").last).to_contain_text("Created")

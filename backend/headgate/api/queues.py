@@ -1,5 +1,7 @@
 """The queue tree, usage and pending workloads of queues, and stop, drain and resume."""
 
+import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
@@ -41,18 +43,18 @@ from headgate.application.queries.capacity_history import (
     capacity_history,
     wait_times,
 )
+from headgate.application.queries.expected_start import WaitKey, past_waits
 from headgate.application.queries.queue_tree import queue_summary, queue_tree, usage_over_time
 from headgate.application.queries.queue_views import (
+    PendingPageRequest,
     PendingWorkloadsSummary,
     QueueSummary,
     QueueTree,
     UsageOverTime,
-)
-from headgate.application.queries.workload_lists import (
-    PendingPageRequest,
     pending_in_cluster_queue,
     pending_in_local_queue,
 )
+from headgate.application.workload_filter import Waits
 from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
 from headgate.domain.recorded_event import stream_of
 from headgate.domain.rejection import NotAllowed
@@ -69,6 +71,10 @@ class StopRequest(RequestBody, kw_only=True, frozen=True):
 Name = Annotated[str, PathParameter(description="The queue's name", max_length=253)]
 ResourceName = Annotated[
     str, QueryParameter(description="Such as `nvidia.com/gpu` or `cpu`", max_length=253)
+]
+ExpectedStarts = Annotated[
+    bool,
+    QueryParameter(name="expectedStarts", description="Whether to tell when each may start"),
 ]
 Verb = Literal["stop", "drain", "resume"]
 VERBS: tuple[Verb, ...] = ("stop", "drain", "resume")
@@ -191,9 +197,11 @@ class Queues(Controller):
         limit: Annotated[int, QueryParameter(ge=1, le=5000)] = 1000,
         offset: Annotated[int, QueryParameter(ge=0)] = 0,
         owner: Owner = None,
+        expected_starts: ExpectedStarts = False,
     ) -> Answer:
         """Kueue's visibility API, with why each one waits."""
-        wanted = PendingPageRequest(offset, limit, owner_named(request, owner))
+        waits = await waits_for(request, name) if expected_starts else None
+        wanted = PendingPageRequest(offset, limit, owner_named(request, owner), waits)
         return await pending(request, name, "", wanted)
 
     @get(
@@ -211,9 +219,11 @@ class Queues(Controller):
         limit: Annotated[int, QueryParameter(ge=1, le=5000)] = 1000,
         offset: Annotated[int, QueryParameter(ge=0)] = 0,
         owner: Owner = None,
+        expected_starts: ExpectedStarts = False,
     ) -> Answer:
         """Kueue's visibility API, with why each one waits."""
-        wanted = PendingPageRequest(offset, limit, owner_named(request, owner))
+        waits = await waits_for(request, name, namespace) if expected_starts else None
+        wanted = PendingPageRequest(offset, limit, owner_named(request, owner), waits)
         return await pending(request, name, namespace, wanted)
 
 
@@ -317,6 +327,16 @@ def _command(request: Caller, verb: Verb, data: StopRequest) -> StopQueue | Resu
         reason=data.reason,
         expires_at=instant_or_none(data.expires_at, "/expiresAt"),
     )
+
+
+async def waits_for(request: Caller, name: str, namespace: str = "") -> Mapping[WaitKey, Waits]:
+    """The past waits of a ClusterQueue, or of the one that a LocalQueue leads to."""
+    services = services_of(request)
+    if namespace:
+        queue = services.reader.cluster_state.config.local_queues.get(f"{namespace}/{name}")
+        name = queue.spec.cluster_queue if queue else ""
+    sizes = await asyncio.to_thread(services.models.sizes_started, name)
+    return await asyncio.to_thread(past_waits, services.models, [(name, size) for size in sizes])
 
 
 async def pending(

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import at_once
-from headgate.application.queries.workload_lists import (
+from headgate.application.queries.queue_views import (
     PendingPageRequest,
     pending_in_cluster_queue,
     pending_in_local_queue,

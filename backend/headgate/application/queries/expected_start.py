@@ -79,31 +79,37 @@ def expected_start(
         return _kept(workload, waits)
     if phase_of(workload) not in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:
         return None
-    reason = _unforeseeable(cluster_state, why)
+    return start_within(cluster_state, workload, estimates_from(waits), why, at)
+
+
+def start_within(
+    state: ClusterState,
+    workload: Workload,
+    estimates: "StartEstimates",
+    why: Explanation,
+    at: Instant,
+) -> ExpectedStart:
+    """The same of a workload that is pending, of estimates from waits of workloads like it."""
+    reason = _unforeseeable(state, why)
     if reason is not None:
         return _no_estimate(reason)
-    waited = at - workload.created_at
-    if len(waits) < MIN_SAMPLES:
-        return _no_estimate(_too_few(len(waits)))
-    estimates = estimates_from(waits)
+    waited, known = at - workload.created_at, estimates.longer_than()
+    if known < MIN_SAMPLES:
+        few = message("FewSimilarWorkloadsStarted", workloads=known, needed=MIN_SAMPLES)
+        return _no_estimate(few if known else message("NoSimilarWorkloadStarted"))
     longer = estimates.longer_than(waited)
     if longer < MIN_SAMPLES // 2:
-        reason = message("PendingLongerThanSimilar", workloads=len(waits))
+        reason = message("PendingLongerThanSimilar", workloads=known)
         return _no_estimate(reason, estimates.calibration())
     found = estimates.corrected(estimates.percentiles(waited), waited)
-    again = workload.requeue.requeue_at or 0
-    earliest, about, latest = (
-        timestamp(max(again, workload.created_at + wait))
-        for wait in (found.earliest, found.middle, found.latest)
-    )
-    told = message(
-        "WaitOfSimilarWorkloads", workloads=longer, waited=waited // MICROSECONDS_PER_SECOND
-    )
+    waits, again = (found.earliest, found.middle, found.latest), workload.requeue.requeue_at or 0
+    earliest, about, latest = (timestamp(max(again, workload.created_at + w)) for w in waits)
+    seconds = waited // MICROSECONDS_PER_SECOND
     return ExpectedStart(
         about=about,
         earliest=earliest,
         latest=latest,
-        basis=text_of(told),
+        basis=text_of(message("WaitOfSimilarWorkloads", workloads=longer, waited=seconds)),
         samples=longer,
         calibration=estimates.calibration(),
     )
@@ -142,12 +148,6 @@ def _unforeseeable(cluster_state: ClusterState, why: Explanation) -> Message | N
         if head and head.explanation and head.explanation.dominant in UNPREDICTABLE_REASONS:
             return message("HeadCannotStart")
     return None
-
-
-def _too_few(count: int) -> Message:
-    if not count:
-        return message("NoSimilarWorkloadStarted")
-    return message("FewSimilarWorkloadsStarted", workloads=count, needed=MIN_SAMPLES)
 
 
 WaitKey = tuple[str, str]

@@ -1,12 +1,43 @@
-"""The queue tree and the waiting lines."""
+"""The queue tree, and pending workloads in order, as Kueue's visibility API lists them."""
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from headgate.application.queries.views import Position, Schema, Timestamp, Whole
+from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, visible_to
+from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import Cooperative, each
+from headgate.application.queries.expected_start import (
+    ExpectedStart,
+    StartEstimates,
+    WaitKey,
+    estimates_from,
+    start_within,
+    wait_key,
+)
+from headgate.application.queries.explanations import explanation_of
+from headgate.application.queries.queue_status import PendingLine, PendingPlace
+from headgate.application.queries.views import (
+    Position,
+    Schema,
+    Timestamp,
+    Whole,
+    sentence,
+    timestamp,
+)
+from headgate.application.workload_filter import Waits, owner_of, wait_seconds
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_stop import StopPolicy
-from headgate.domain.workloads.state import Phase
+from headgate.domain.rejection import NotFound
+from headgate.domain.scheduling.pending_reasons import SharedReasons
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.specs import gpus_requested
+from headgate.domain.workloads.state import Phase, Workload, phase_of
+from headgate.messages.catalogue import summary_of
 
 
 class StopView(Schema, kw_only=True, frozen=True):
@@ -178,11 +209,20 @@ class PendingListMeta(Whole, kw_only=True, frozen=True):
     resource_version: str
 
 
+class PendingConstraint(Whole, frozen=True):
+    """What a pending workload needs and what there is, in base units; pods without a resource."""
+
+    resource: str
+    need: int
+    have: int
+
+
 class PendingWorkload(Schema, kw_only=True, frozen=True):
     """One workload in line, as Kueue's visibility API shows it, with why it waits.
 
     Its position in the cohort is among all that wait in the tree its ClusterQueue is in. `reason`
-    is the `sentence` in at most 40 characters.
+    is the `sentence` in at most 40 characters, `constraint` the deciding one with an amount.
+    `expectedStart` is present where it was asked for, without its basis.
     """
 
     metadata: PendingMeta
@@ -198,6 +238,8 @@ class PendingWorkload(Schema, kw_only=True, frozen=True):
     dominant: str = ""
     reason: str = ""
     sentence: str = ""
+    constraint: PendingConstraint | None = None
+    expected_start: ExpectedStart | None = None
 
 
 class PendingWorkloadsSummary(Whole, kw_only=True, frozen=True):
@@ -207,3 +249,148 @@ class PendingWorkloadsSummary(Whole, kw_only=True, frozen=True):
     kind: Literal["PendingWorkloadsSummary"] = "PendingWorkloadsSummary"
     metadata: PendingListMeta
     items: list[PendingWorkload]
+
+
+class PendingPageRequest(msgspec.Struct, frozen=True):
+    """So many, after the first few, of an owner or of all where none is named.
+
+    `waits` are those of the ClusterQueue's workloads; with them, expected starts are told.
+    """
+
+    offset: int = 0
+    limit: int = 1000
+    owner: str = ""
+    waits: Mapping[WaitKey, Waits] | None = None
+
+
+def pending_in_cluster_queue(
+    services: ApplicationServices,
+    name: str,
+    scope: NamespaceScope,
+    page_request: PendingPageRequest,
+) -> Cooperative[PendingWorkloadsSummary]:
+    """The pending workloads of a ClusterQueue; raises `NotFound`."""
+    cluster_state = services.reader.cluster_state
+    if name not in cluster_state.config.cluster_queues:
+        raise NotFound("ObjectNotFound", kind="ClusterQueue", name=name)
+    line = PendingLine(cluster_state, name)
+    chosen = _chosen(cluster_state, line.keys_from, scope, page_request)
+    reader = _Reader(services, scope, page_request.waits)
+    return (yield from _summary(reader, line, chosen))
+
+
+def pending_in_local_queue(
+    services: ApplicationServices, key: str, scope: NamespaceScope, page_request: PendingPageRequest
+) -> Cooperative[PendingWorkloadsSummary]:
+    """The pending workloads of a LocalQueue (`namespace/name`); raises `NotFound`."""
+    cluster_state = services.reader.cluster_state
+    queue = cluster_state.config.local_queues.get(key)
+    if queue is None:
+        raise NotFound("ObjectNotFound", kind="LocalQueue", name=key)
+    line = PendingLine(cluster_state, queue.spec.cluster_queue)
+    keys_from = partial(line.keys_of_local_queue, key)
+    chosen = _chosen(cluster_state, keys_from, scope, page_request)
+    reader = _Reader(services, scope, page_request.waits)
+    return (yield from _summary(reader, line, chosen))
+
+
+def _chosen(
+    cluster_state: ClusterState,
+    keys_from: Callable[[int], Iterator[str]],
+    scope: NamespaceScope,
+    page_request: PendingPageRequest,
+) -> Iterator[str]:
+    first, limit = page_request.offset, max(0, page_request.limit)
+    if not page_request.owner:
+        return islice(keys_from(first), limit)
+    # Of an owner, only what the reader may see: a count of others would tell what each submits.
+    found = (
+        key
+        for key in keys_from(0)
+        if owner_of(cluster_state.workloads[key]) == page_request.owner
+        and (scope is None or key.partition("/")[0] in scope)
+    )
+    return islice(found, first, first + limit)
+
+
+class _Reader:
+    """Makes items for one user; reasons and estimates of workloads that are alike are shared."""
+
+    def __init__(
+        self,
+        services: ApplicationServices,
+        scope: NamespaceScope,
+        waits: Mapping[WaitKey, Waits] | None,
+    ) -> None:
+        self.position = services.reader.position
+        self._cluster_state, self._scope = services.reader.cluster_state, scope
+        self._now, self._reasons, self._waits = services.clock.now(), SharedReasons(), waits
+        self._estimates: dict[WaitKey, StartEstimates] = {}
+
+    def item(self, place: PendingPlace) -> PendingWorkload:
+        """A workload with its place, its reason and its expected start; redacted for a scope."""
+        workload, scope, now = place.workload, self._scope, self._now
+        created = timestamp(workload.created_at)
+        if scope is not None and workload.namespace not in scope:
+            return PendingWorkload(
+                metadata=PendingMeta(
+                    name=FOREIGN_WORKLOAD, namespace="", uid="", creation_timestamp=created
+                ),
+                priority=workload.spec.priority,
+                local_queue_name="",
+                phase=phase_of(workload),
+                position_in_cluster_queue=place.in_cluster_queue,
+                position_in_local_queue=place.in_local_queue,
+                position_in_cohort=place.in_cohort,
+            )
+        found = explanation_of(self._cluster_state, workload, now, self._reasons)
+        return PendingWorkload(
+            metadata=PendingMeta(
+                name=workload.name,
+                namespace=workload.namespace,
+                uid=workload.uid,
+                creation_timestamp=created,
+            ),
+            priority=workload.spec.priority,
+            local_queue_name=workload.spec.queue_name,
+            phase=phase_of(workload),
+            owner=owner_of(workload),
+            gpus=gpus_requested(workload.spec),
+            wait_seconds=wait_seconds(workload, now),
+            dominant=found.dominant,
+            reason=summary_of(found.reason_message, visible_to(scope)),
+            sentence=sentence(found, scope),
+            constraint=_constraint(found),
+            expected_start=self._expected_start(workload, found),
+            position_in_cluster_queue=place.in_cluster_queue,
+            position_in_local_queue=place.in_local_queue,
+            position_in_cohort=place.in_cohort,
+        )
+
+    def _expected_start(self, workload: Workload, why: Explanation) -> ExpectedStart | None:
+        if self._waits is None:
+            return None
+        key = wait_key(self._cluster_state.config, workload)
+        if key not in self._estimates:
+            self._estimates[key] = estimates_from(self._waits.get(key, []))
+        estimates = self._estimates[key]
+        found = start_within(self._cluster_state, workload, estimates, why, self._now)
+        return replace(found, basis="", calibration=None)
+
+
+def _constraint(why: Explanation) -> PendingConstraint | None:
+    """The deciding blocker where it has an amount, else the first that has one."""
+    first = why.deciding if why.message is None else 0
+    for found in (*why.blockers[first:], *why.blockers):
+        if found.need and found.have is not None:
+            return PendingConstraint(found.resource, found.need, max(0, found.have))
+    return None
+
+
+def _summary(
+    reader: _Reader, line: PendingLine, chosen: Iterable[str]
+) -> Cooperative[PendingWorkloadsSummary]:
+    metadata = PendingListMeta(resource_version=str(reader.position))
+    places = (place for key in tuple(chosen) if (place := line.place(key)) is not None)
+    items = yield from each(reader.item(place) for place in places)
+    return PendingWorkloadsSummary(metadata=metadata, items=items)

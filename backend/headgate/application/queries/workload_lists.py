@@ -1,35 +1,20 @@
-"""Lists of workloads: rows of a table, their filter and CSV, and pending ones in queue order.
-
-Pending workloads are listed as Kueue's visibility API lists them, each with its reason.
-"""
+"""Lists of workloads: rows of a table, their filter and their CSV."""
 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from itertools import islice
+from collections.abc import Iterable
 
 import msgspec
 from msgspec.structs import replace
 
-from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, visible_to
-from headgate.application.application_services import ApplicationServices
-from headgate.application.cooperative import Cooperative, each
-from headgate.application.queries.explanations import ExplanationSummary, explanation_of
-from headgate.application.queries.queue_status import PendingLine, PendingPlace
-from headgate.application.queries.queue_views import (
-    PendingListMeta,
-    PendingMeta,
-    PendingWorkload,
-    PendingWorkloadsSummary,
-)
+from headgate.application.cooperative import Cooperative
+from headgate.application.queries.explanations import ExplanationSummary
 from headgate.application.queries.views import (
     Position,
     Schema,
     Timestamp,
     Whole,
-    sentence,
     timestamp,
 )
 from headgate.application.workload_filter import (
@@ -48,7 +33,7 @@ from headgate.application.workload_filter import (
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.field_rules import shown
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.rejection import InvalidRequest, NotFound
+from headgate.domain.rejection import InvalidRequest
 from headgate.domain.scheduling.pending_reasons import SharedReasons, unschedulable
 from headgate.domain.values.instants import Instant
 from headgate.domain.workload_index import Age
@@ -56,7 +41,6 @@ from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
 from headgate.domain.workloads.specs import gpus_requested
 from headgate.domain.workloads.state import Workload, phase_of
-from headgate.messages.catalogue import summary_of
 
 TEXT_FIELDS = ("name", "namespace", "queue", "clusterQueue", "owner", "phase", "label")
 NUMBER_FIELDS = ("gpu", "pods", "priority")
@@ -266,102 +250,6 @@ def _requested(workload: Workload, resource: str) -> int:
     return sum(
         pod_set.count * pod_set.scheduling.requests.get(resource, 0)
         for pod_set in workload.spec.pod_sets
-    )
-
-
-class PendingPageRequest(msgspec.Struct, frozen=True):
-    """So many, after the first few, of an owner or of all where none is named."""
-
-    offset: int = 0
-    limit: int = 1000
-    owner: str = ""
-
-
-def pending_in_cluster_queue(
-    services: ApplicationServices,
-    name: str,
-    scope: NamespaceScope,
-    page_request: PendingPageRequest,
-) -> Cooperative[PendingWorkloadsSummary]:
-    """The pending workloads of a ClusterQueue; raises `NotFound`."""
-    cluster_state = services.reader.cluster_state
-    if name not in cluster_state.config.cluster_queues:
-        raise NotFound("ObjectNotFound", kind="ClusterQueue", name=name)
-    line = PendingLine(cluster_state, name)
-    chosen = _chosen(cluster_state, line.keys_from, scope, page_request)
-    return (yield from _summary(services, line, chosen, scope))
-
-
-def pending_in_local_queue(
-    services: ApplicationServices, key: str, scope: NamespaceScope, page_request: PendingPageRequest
-) -> Cooperative[PendingWorkloadsSummary]:
-    """The pending workloads of a LocalQueue (`namespace/name`); raises `NotFound`."""
-    cluster_state = services.reader.cluster_state
-    queue = cluster_state.config.local_queues.get(key)
-    if queue is None:
-        raise NotFound("ObjectNotFound", kind="LocalQueue", name=key)
-    line = PendingLine(cluster_state, queue.spec.cluster_queue)
-    keys_from = partial(line.keys_of_local_queue, key)
-    chosen = _chosen(cluster_state, keys_from, scope, page_request)
-    return (yield from _summary(services, line, chosen, scope))
-
-
-def _chosen(
-    cluster_state: ClusterState,
-    keys_from: Callable[[int], Iterator[str]],
-    scope: NamespaceScope,
-    page_request: PendingPageRequest,
-) -> Iterator[str]:
-    first, limit = page_request.offset, max(0, page_request.limit)
-    if not page_request.owner:
-        return islice(keys_from(first), limit)
-    # Of an owner, only what the reader may see: a count of others would tell what each submits.
-    found = (
-        key
-        for key in keys_from(0)
-        if owner_of(cluster_state.workloads[key]) == page_request.owner
-        and (scope is None or key.partition("/")[0] in scope)
-    )
-    return islice(found, first, first + limit)
-
-
-def _summary(
-    services: ApplicationServices, line: PendingLine, chosen: Iterable[str], scope: NamespaceScope
-) -> Cooperative[PendingWorkloadsSummary]:
-    position, shared = services.reader.position, SharedReasons()
-    places = (place for key in tuple(chosen) if (place := line.place(key)) is not None)
-    return PendingWorkloadsSummary(
-        metadata=PendingListMeta(resource_version=str(position)),
-        items=(yield from each(_item(services, place, scope, shared) for place in places)),
-    )
-
-
-def _item(
-    services: ApplicationServices, place: PendingPlace, scope: NamespaceScope, shared: SharedReasons
-) -> PendingWorkload:
-    workload = place.workload
-    is_open = scope is None or workload.namespace in scope
-    cluster_state, now = services.reader.cluster_state, services.clock.now()
-    found = explanation_of(cluster_state, workload, now, shared)
-    return PendingWorkload(
-        metadata=PendingMeta(
-            name=workload.name if is_open else FOREIGN_WORKLOAD,
-            namespace=workload.namespace if is_open else "",
-            uid=workload.uid if is_open else "",
-            creation_timestamp=timestamp(workload.created_at),
-        ),
-        priority=workload.spec.priority,
-        local_queue_name=workload.spec.queue_name if is_open else "",
-        position_in_cluster_queue=place.in_cluster_queue,
-        position_in_local_queue=place.in_local_queue,
-        position_in_cohort=place.in_cohort,
-        phase=phase_of(workload),
-        owner=owner_of(workload) if is_open else "",
-        gpus=gpus_requested(workload.spec) if is_open else 0,
-        wait_seconds=wait_seconds(workload, now) if is_open else 0,
-        dominant=found.dominant if is_open else "",
-        reason=summary_of(found.reason_message, visible_to(scope)) if is_open else "",
-        sentence=sentence(found, scope) if is_open else "",
     )
 
 

@@ -1,14 +1,20 @@
 // The resource that charts and tables show; the choice is kept for all pages.
-import { useState } from "react";
+import { useSyncExternalStore } from "react";
 
 const CHOSEN = "headgate.resource";
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function choose(name: string): void {
+  localStorage.setItem(CHOSEN, name);
+  for (const listener of listeners) listener();
+}
 
 /** The chosen resource, empty for the most important one, and how to choose another one. */
 export function useResource(): [string, (name: string) => void] {
-  const [resource, setResource] = useState(() => localStorage.getItem(CHOSEN) ?? "");
-  const choose = (name: string) => {
-    localStorage.setItem(CHOSEN, name);
-    setResource(name);
-  };
-  return [resource, choose];
+  return [useSyncExternalStore(subscribe, () => localStorage.getItem(CHOSEN) ?? ""), choose];
 }

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ClipboardPaste, Plus } from "lucide-react";
 
+import { ChangeList } from "@/components/ui/change-list";
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
 import { RouterLink } from "@/components/ui/router-link";
@@ -13,7 +14,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 import { type Kind, KINDS, kindNamed, objectsQuery } from "../api/objects";
 import { documentOf, keyOf, type Manifest, streamOf } from "../model/documents";
 import { beginningOf } from "../model/forms";
-import { ChangeList, ChangesPage } from "./change-list";
+import { ChangesPage } from "./changes-page";
 import styles from "./configuration.module.css";
 import { Editor } from "./editor";
 import { ObjectHealth } from "./object-health";

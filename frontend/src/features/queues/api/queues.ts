@@ -24,7 +24,7 @@ export function pendingQuery(name: string) {
   return infiniteQueryOptions({
     queryKey: ["pending", name],
     queryFn: ({ pageParam, signal }) =>
-      contentOf(api.GET(`${ONE}/pendingworkloads`, { params: { path: { name }, query: { limit: PAGE_SIZE, offset: pageParam } }, signal })),
+      contentOf(api.GET(`${ONE}/pendingworkloads`, { params: { path: { name }, query: { limit: PAGE_SIZE, offset: pageParam, expectedStarts: true } }, signal })),
     initialPageParam: 0,
     getNextPageParam: (page, pages) => (page.items.length < PAGE_SIZE ? undefined : pages.length * PAGE_SIZE),
   });

@@ -8,15 +8,16 @@ import { ObjectName } from "@/components/ui/object-name";
 import { PhaseBadge, statusOf } from "@/components/ui/phase-badge";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
-import type { PendingWorkload, Status, WorkloadRow } from "@/lib/api/types";
+import type { Status, WorkloadRow } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
 import { formatDuration } from "@/lib/format/times";
 
 import { admittedQuery, pendingQuery } from "../api/queues";
+import { constraintBar, type PendingRow, pendingRows, startWords } from "../model/pending";
 import styles from "./queue-page.module.css";
 
-function keyOf({ metadata }: PendingWorkload): string {
-  return `${metadata.namespace}/${metadata.name}`;
+function keyOf({ metadata, note }: PendingRow): string {
+  return note ?? `${metadata.namespace}/${metadata.name}`;
 }
 
 function rowKey({ namespace, name }: WorkloadRow): string {
@@ -29,7 +30,7 @@ const OWNER = { id: "owner", header: "Owner", width: "minmax(4rem, 0.6fr)", spar
 const GPU = { id: "gpu", header: "GPU", width: "3rem", narrow: "2.5rem", end: true } as const;
 const PRIORITY = { id: "priority", header: "Priority", width: "4rem", spare: true, end: true } as const;
 
-const PENDING: Column<PendingWorkload>[] = [
+const PENDING: Column<PendingRow>[] = [
   {
     id: "position",
     header: "#",
@@ -44,28 +45,8 @@ const PENDING: Column<PendingWorkload>[] = [
   { ...GPU, cell: (row) => <span className="number">{row.gpus}</span> },
   { ...PRIORITY, cell: (row) => <span className="number">{row.priority}</span> },
   { id: "wait", header: "Wait", width: "5rem", end: true, cell: (row) => <span className="number">{formatDuration(row.waitSeconds ?? 0)}</span> },
-  {
-    id: "reason",
-    header: "Constraint",
-    width: "minmax(0, 2.4fr)",
-    below: true,
-    cell: (row) => (
-      <span className={styles.reason} title={row.sentence}>
-        {row.reason}
-      </span>
-    ),
-  },
-  {
-    id: "local",
-    header: "LocalQueue",
-    width: "7rem",
-    spare: true,
-    cell: (row) => (
-      <span className={styles.local} title={`Position ${row.positionInLocalQueue + 1} in LocalQueue`}>
-        {row.localQueueName} <span className="number">#{row.positionInLocalQueue + 1}</span>
-      </span>
-    ),
-  },
+  { id: "start", header: "Expected start", width: "8.5rem", end: true, cell: (row) => <ExpectedStart row={row} /> },
+  { id: "reason", header: "Constraint", width: "minmax(0, 2.4fr)", below: true, cell: (row) => <Constraint row={row} /> },
   {
     id: "cohort",
     header: "In cohort",
@@ -74,7 +55,7 @@ const PENDING: Column<PendingWorkload>[] = [
     end: true,
     cell: (row) => (
       <span className="number" title="Position among all pending workloads in the cohort">
-        #{row.positionInCohort + 1}
+        {row.positionInCohort + 1}
       </span>
     ),
   },
@@ -92,6 +73,33 @@ const ADMITTED: Column<WorkloadRow>[] = [
   { id: "run", header: "Run time", width: "5.5rem", narrow: "5rem", end: true, cell: (row) => <span className="number">{formatDuration(row.runSeconds)}</span> },
 ];
 
+/** When it may start, as a range; why there is none is told on hover. */
+function ExpectedStart({ row }: { row: PendingRow }) {
+  const { words, detail } = startWords(row);
+  return (
+    <span className="number" title={detail}>
+      {words}
+    </span>
+  );
+}
+
+/** The reason in a few words, and what there is of what is needed as a bar. */
+function Constraint({ row }: { row: PendingRow }) {
+  const bar = constraintBar(row);
+  return (
+    <span className={styles.constraint}>
+      <span className={styles.reason} title={row.sentence}>
+        {row.reason}
+      </span>
+      {bar && (
+        <span className={styles.meter} role="img" aria-label={bar.words} title={bar.words}>
+          <span style={{ width: `${bar.share * 100}%` }} />
+        </span>
+      )}
+    </span>
+  );
+}
+
 export function PendingTable({ name, strategy }: { name: string; strategy: string }) {
   const pending = useInfiniteQuery(pendingQuery(name));
   const { history } = useRouter();
@@ -102,9 +110,10 @@ export function PendingTable({ name, strategy }: { name: string; strategy: strin
           <VirtualTable
             label={`Pending in ${name}, ${strategy}`}
             columns={PENDING}
-            rows={pages.flatMap(({ items }) => items)}
+            rows={pendingRows(pages.flatMap(({ items }) => items), strategy, !pending.hasNextPage)}
             rowKey={keyOf}
-            onOpen={(row) => history.push(workloadAddress(keyOf(row)))}
+            whole={({ note }) => note !== undefined && <span className={styles.behind}>{note}</span>}
+            onOpen={(row) => row.note === undefined && history.push(workloadAddress(keyOf(row)))}
             onEnd={() => pending.hasNextPage && !pending.isFetching && void pending.fetchNextPage()}
           />
         )}

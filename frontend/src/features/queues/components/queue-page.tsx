@@ -3,18 +3,21 @@ import { useQuery } from "@tanstack/react-query";
 import { CirclePause } from "lucide-react";
 import { stringify } from "yaml";
 
+import { ChangeList } from "@/components/ui/change-list";
 import { Choices } from "@/components/ui/choices";
 import { CodeBlock } from "@/components/ui/code-block";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
-import type { QueueNode } from "@/lib/api/types";
+import type { QueueCounts, QueueNode } from "@/lib/api/types";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
+import { useResource } from "@/lib/hooks/use-resource";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { definitionQuery, queueTreeQuery } from "../api/queues";
 import { findQueue } from "../model/quota-bar";
+import { resourcesOf } from "../model/queue-rows";
 import { CountChips } from "./count-chips";
 import { FairShareBadge } from "./fair-share-badge";
 import { LocalQueues } from "./local-queues";
@@ -74,12 +77,21 @@ function NoQueue({ name }: { name: string }) {
   );
 }
 
-const SECTIONS = ["pending", "admitted", "doors", "usage", "waits", "definition"] as const;
+/** In the order of their keys. */
+const SECTIONS = ["pending", "admitted", "doors", "waits", "definition", "history", "usage"] as const;
 
 function Body({ node }: { node: QueueNode }) {
   const url = useUrl();
   const show = (view: string) => url.change({ view: view === "pending" ? "" : view }, "replace");
-  useHotkeys(Object.fromEntries(SECTIONS.map((section, index) => [`${index + 1}`, () => show(section)])));
+  const [chosen, choose] = useResource();
+  const resources = resourcesOf([node]);
+  const next = resources[(Math.max(0, resources.indexOf(chosen)) + 1) % resources.length];
+  useHotkeys({
+    ...Object.fromEntries(SECTIONS.map((section, index) => [`${index + 1}`, () => show(section)])),
+    r: () => next !== undefined && choose(next),
+  });
+  const pending = countOf(node, "pending", "inadmissible", "nominated", "retrying", "onHold");
+  const admitted = countOf(node, "reserving", "starting", "running", "evicting");
   return (
     <>
       {isStopped(node) && (
@@ -95,16 +107,21 @@ function Body({ node }: { node: QueueNode }) {
         value={url.get("view") || "pending"}
         onChange={show}
         choices={[
-          { key: "pending", label: "Pending", content: <PendingTable name={node.name} strategy={node.strategy ?? ""} /> },
-          { key: "admitted", label: "Admitted", content: <AdmittedTable name={node.name} /> },
-          { key: "doors", label: "LocalQueues", content: <LocalQueues node={node} /> },
-          { key: "usage", label: "Quota", content: <Quota node={node} /> },
+          { key: "pending", label: `Pending ${pending}`, content: <PendingTable name={node.name} strategy={node.strategy ?? ""} /> },
+          { key: "admitted", label: `Admitted ${admitted}`, content: <AdmittedTable name={node.name} /> },
+          { key: "doors", label: `LocalQueues ${node.localQueues?.length ?? 0}`, content: <LocalQueues node={node} /> },
           { key: "waits", label: "Wait times", content: <WaitTimes name={node.name} /> },
-          { key: "definition", label: "YAML", content: <Definition name={node.name} /> },
+          { key: "definition", label: "Manifest", content: <Definition name={node.name} /> },
+          { key: "history", label: "History", content: <ChangeList stream={`clusterqueue/${node.name}`} /> },
+          { key: "usage", label: "Quota", content: <Quota node={node} /> },
         ]}
       />
     </>
   );
+}
+
+function countOf({ counts }: QueueNode, ...phases: (keyof QueueCounts)[]): string {
+  return phases.reduce((sum, phase) => sum + (counts?.[phase] ?? 0), 0).toLocaleString("en");
 }
 
 /** The quota of each resource and flavor, and what became of workloads. */

@@ -1,15 +1,12 @@
 // What the queue used of one resource over the time range, its quota, what was pending, and what became of workloads.
 import { useQuery } from "@tanstack/react-query";
 
-import { Bars } from "@/components/ui/bars";
 import { SelectField } from "@/components/ui/fields";
-import { Card } from "@/components/ui/layout";
 import { Empty, PartialNote, Skeleton } from "@/components/ui/states";
 import { TimeChart } from "@/components/ui/time-chart";
 import { View } from "@/components/ui/view";
 import type { UsagePoint } from "@/lib/api/types";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
-import { formatShortTime } from "@/lib/format/times";
 import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useResource } from "@/lib/hooks/use-resource";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
@@ -52,17 +49,23 @@ export function UseOverTime({ name }: { name: string }) {
 
 /** How many workloads were submitted, admitted, evicted and finished. */
 export function OutcomesOverTime({ name }: { name: string }) {
-  const { range, since, usage, isThin } = useUsage(name);
+  const { range, choose, since, usage, isThin } = useUsage(name);
   if (isThin) return <Skeleton rows={8} />;
-  const span = since === undefined ? rangeWords(range) : `since ${formatShortTime(since)}`;
   return (
     <View query={usage} rows={8}>
-      {({ points }) => (
+      {({ points, dataSince }) => (
         <div className={styles.outcomes}>
-          {happenedOverTime(points).map(({ key, label, unit, bars }) => (
-            <Card key={key} title={label} aside={<span className="number">{span}</span>} padded>
-              <Bars label={`${label}, ${span}`} unit={unit} bars={bars} />
-            </Card>
+          {happenedOverTime(points).map(({ key, label, counts }) => (
+            <TimeChart
+              key={key}
+              {...axisOf({ points, range, since, dataSince: dataSince ?? undefined, onBrush: choose })}
+              times={points.map(({ at }) => Date.parse(at) / 1000)}
+              label={label}
+              height="short"
+              stacked
+              series={[{ name: key, values: counts, color: "--idle-solid" }]}
+              format={(count) => count.toLocaleString("en")}
+            />
           ))}
         </div>
       )}
@@ -79,20 +82,24 @@ interface UseProps {
   onBrush: (range: TimeRange) => void;
 }
 
+/** The time axis of a chart, and what drawing over it does. */
+function axisOf({ points, range, since, dataSince, onBrush }: UseProps) {
+  const [whole, to] = boundsOf(range, Date.parse(points.at(-1)?.at ?? ""));
+  const from = since === undefined ? whole : Date.parse(since);
+  return {
+    range: [from / 1000, to / 1000] as [number, number],
+    dataSince: dataSince === undefined ? undefined : Date.parse(dataSince) / 1000,
+    onBrush: (one: number, other: number) => onBrush(rangeBetween(one * 1000, other * 1000)),
+  };
+}
+
 function Use({ points, range, since, dataSince, onBrush }: UseProps) {
   const [chosen, choose] = useResource();
   const resources = resourcesIn(points);
   const resource = resources.includes(chosen) ? chosen : (resources[0] ?? "");
   if (resource === "") return <Empty title={`No quota and no usage: ${rangeWords(range)}`} />;
   const course = courseOf(points, resource);
-  const [whole, to] = boundsOf(range, Date.parse(points.at(-1)?.at ?? ""));
-  const from = since === undefined ? whole : Date.parse(since);
-  const shared = {
-    times: course.times,
-    range: [from / 1000, to / 1000] as [number, number],
-    dataSince: dataSince === undefined ? undefined : Date.parse(dataSince) / 1000,
-    onBrush: (one: number, other: number) => onBrush(rangeBetween(one * 1000, other * 1000)),
-  };
+  const shared = { ...axisOf({ points, range, since, dataSince, onBrush }), times: course.times };
   return (
     <div className={styles.charts}>
       <TimeChart
@@ -104,7 +111,7 @@ function Use({ points, range, since, dataSince, onBrush }: UseProps) {
           { name: "own quota", values: course.own, color: "--quota-used" },
           { name: "borrowed", values: course.borrowed, color: "--quota-borrowed", hatched: true },
         ]}
-        limits={[{ name: "nominal quota", values: course.nominal }]}
+        limits={[{ name: "nominal quota", values: course.nominal }, ...(course.limit ? [{ name: "borrowing limit", values: course.limit, dashed: true }] : [])]}
         format={(value) => formatAmount(resource, value)}
       >
         <SelectField label="Resource" value={resource} options={resources.map((value) => ({ value, words: shortResource(value) }))} onChange={(event) => choose(event.target.value)} />

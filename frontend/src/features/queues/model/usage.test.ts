@@ -22,9 +22,16 @@ test("one resource of all flavors is told over time, with what is borrowed apart
   expect(courseOf([point("2026-11-27T10:00:00Z", {})], "cpu").own, "a queue that was not there yet used nothing then").toEqual([0]);
 });
 
+test("a limit of borrowing is a line where every flavor has one", () => {
+  const limited = point("2026-11-27T10:00:00Z", { cpu: 1500 });
+  expect(courseOf([limited], "cpu").limit).toBeUndefined();
+  limited.lines = limited.lines.map((line) => ({ ...line, borrowingLimit: 2000 }));
+  expect(courseOf([limited], "cpu").limit).toEqual([10_000]);
+});
+
 test("what happened to workloads has a row where it happened at all", () => {
   const rows = happenedOverTime([point("a", {}), { ...point("b", {}), submitted: 3, evicted: 1 }]);
-  expect(rows.map(({ label, bars }) => [label, bars.map(({ count }) => count)])).toEqual([
+  expect(rows.map(({ label, counts }) => [label, counts])).toEqual([
     ["Workloads submitted", [0, 3]],
     ["Workloads evicted", [0, 1]],
   ]);

@@ -5,8 +5,8 @@ import { byResource } from "@/lib/format/amounts";
 export interface HappenedOverTime {
   key: string;
   label: string;
-  unit: string;
-  bars: { at: string; count: number }[];
+  /** At each of the points, those since the one before. */
+  counts: number[];
 }
 
 const HAPPENED = ["submitted", "admitted", "evicted", "finished"] as const;
@@ -16,8 +16,7 @@ export function happenedOverTime(points: UsagePoint[]): HappenedOverTime[] {
   return HAPPENED.filter((what) => points.some((point) => point[what] > 0)).map((what) => ({
     key: what,
     label: `Workloads ${what}`,
-    unit: "workloads",
-    bars: points.map((point) => ({ at: point.at, count: point[what] })),
+    counts: points.map((point) => point[what]),
   }));
 }
 
@@ -28,6 +27,8 @@ export interface QueueCourse {
   own: number[];
   borrowed: number[];
   nominal: number[];
+  /** The nominal quota and what may be borrowed beyond it; undefined where no flavor limits borrowing. */
+  limit: (number | null)[] | undefined;
   /** Pending workloads. */
   pending: number[];
 }
@@ -37,13 +38,16 @@ export function courseOf(points: readonly UsagePoint[], resource: string): Queue
   const sums = points.map(({ lines }) => {
     const of = lines.filter((line) => line.resource === resource);
     const sum = (field: "used" | "borrowed" | "nominal") => of.reduce((total, line) => total + line[field], 0);
-    return { used: sum("used"), borrowed: sum("borrowed"), nominal: sum("nominal") };
+    const isLimited = of.length > 0 && of.every(({ borrowingLimit }) => typeof borrowingLimit === "number");
+    const limit = isLimited ? of.reduce((total, line) => total + line.nominal + (line.borrowingLimit ?? 0), 0) : null;
+    return { used: sum("used"), borrowed: sum("borrowed"), nominal: sum("nominal"), limit };
   });
   return {
     times: points.map(({ at }) => Date.parse(at) / 1000),
     own: sums.map(({ used, borrowed }) => used - borrowed),
     borrowed: sums.map(({ borrowed }) => borrowed),
     nominal: sums.map(({ nominal }) => nominal),
+    limit: sums.some(({ limit }) => limit !== null) ? sums.map(({ limit }) => limit) : undefined,
     pending: points.map(({ pending }) => pending),
   };
 }

@@ -6057,6 +6057,12 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** PendingConstraint */
+        PendingConstraint: {
+            resource: string;
+            need: number;
+            have: number;
+        };
         /** PendingListMeta */
         PendingListMeta: {
             resourceVersion: string;
@@ -6094,6 +6100,8 @@ export interface components {
             reason?: string;
             /** @default  */
             sentence?: string;
+            constraint?: components["schemas"]["PendingConstraint"] | null;
+            expectedStart?: components["schemas"]["ExpectedStart"] | null;
         };
         /** PendingWorkloadsSummary */
         PendingWorkloadsSummary: {
@@ -9790,6 +9798,8 @@ export interface operations {
                 offset?: number;
                 /** @description The user who submitted the workload; `@me` is the user of the token */
                 owner?: string | null;
+                /** @description Whether to tell when each may start */
+                expectedStarts?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -9838,6 +9848,8 @@ export interface operations {
                 offset?: number;
                 /** @description The user who submitted the workload; `@me` is the user of the token */
                 owner?: string | null;
+                /** @description Whether to tell when each may start */
+                expectedStarts?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */

@@ -1,8 +1,8 @@
 // Reading the history of the configuration, trying out what taking a change back would do, and doing it.
 import { infiniteQueryOptions } from "@tanstack/react-query";
 
-import { api, contentOf } from "@/lib/api/request";
-import type { Simulation } from "@/lib/api/types";
+import { api, contentOf } from "./request";
+import type { Simulation } from "./types";
 
 const PAGE_SIZE = 50;
 

@@ -1,45 +1,26 @@
-// Changes of the configuration, of all objects or of one, with actor, time and difference, and rolling back.
+// Changes of the configuration in rows: time, object, fields, actor and reason, and rolling back.
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useRouter } from "@tanstack/react-router";
 import { Undo2 } from "lucide-react";
 import { useState } from "react";
 
-import { Button } from "@/components/ui/button";
-import { Card, Page } from "@/components/ui/layout";
-import { RouterLink } from "@/components/ui/router-link";
-import { Timestamp } from "@/components/ui/timestamp";
-import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
+import { revisionsQuery } from "@/lib/api/history";
 import type { Revision } from "@/lib/api/types";
-import { changesAddress } from "@/lib/events";
 import { useIdentity } from "@/lib/hooks/use-session";
-import { useUrl } from "@/lib/hooks/use-url";
 import { refusalFor } from "@/lib/permissions";
+import { actorWords, placeWords, valueDocument, valueWords, wholeWords } from "@/lib/revisions";
 
-import { revisionsQuery } from "../api/history";
-import { actorWords, placeWords, valueDocument, valueWords, wholeWords } from "../model/revisions";
+import { Button } from "./button";
 import styles from "./change-list.module.css";
+import { Card } from "./layout";
 import { RevertDialog } from "./revert-dialog";
+import { Empty, Failed, Skeleton, StaleNote } from "./states";
+import { Timestamp } from "./timestamp";
 
-/** The changes of all objects, or of those that the address names. */
-export function ChangesPage({ stream = "" }: { stream?: string }) {
-  const { history } = useRouter();
-  const url = useUrl();
-  const kind = stream === "" ? url.get("kind") : "";
-  return (
-    <Page
-      title="All changes"
-      over={<RouterLink to="/configuration">Configuration</RouterLink>}
-      actions={(stream || kind) && <Button onClick={() => history.push("/configuration?view=changes")}>Show all objects, not only {stream || kind}</Button>}
-    >
-      <ChangeList kind={kind} stream={stream} onOnly={stream === "" ? (only) => history.push(changesAddress(only)) : undefined} />
-    </Page>
-  );
-}
-
-interface ChangeListProps {
+export interface ChangeListProps {
+  /** Of one kind or of one object; of all where both are empty. */
   kind?: string;
   stream: string;
-  /** Shows the changes of one object alone; absent where they are. */
+  /** Narrows the list to one object; without it all rows are of one and do not name it. */
   onOnly?: ((stream: string) => void) | undefined;
 }
 
@@ -125,15 +106,11 @@ function Differences({ differences }: { differences: Revision["differences"] }) 
 function RevisionRow({ revision, onRevert, onOnly }: { revision: Revision; onRevert: () => void; onOnly: (() => void) | undefined }) {
   const refusal = refusalFor(useIdentity(), { on: "queue" });
   return (
-    <li className={styles.row}>
+    <li className={styles.row} data-one={onOnly === undefined || undefined}>
       <span className={styles.aside} title={`Position ${revision.position}`}>
         <Timestamp at={revision.at} />
       </span>
-      {onOnly === undefined ? (
-        <strong className={styles.object}>
-          {revision.kind} {revision.name}
-        </strong>
-      ) : (
+      {onOnly && (
         <Button look="quiet" className={styles.object} hint="Show changes of this object only" onClick={onOnly}>
           {revision.kind} {revision.name}
         </Button>

@@ -2,16 +2,16 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 
-import { Button } from "@/components/ui/button";
-import { TextField } from "@/components/ui/fields";
-import { Modal } from "@/components/ui/modal";
-import { announce } from "@/components/ui/notices";
-import { ProblemWords } from "@/components/ui/states";
-import { View } from "@/components/ui/view";
+import { previewRevert, revert } from "@/lib/api/history";
 import { problemOf } from "@/lib/api/problem";
 import type { Revision } from "@/lib/api/types";
 
-import { previewRevert, revert } from "../api/history";
+import { Button } from "./button";
+import { TextField } from "./fields";
+import { Modal } from "./modal";
+import { announce } from "./notices";
+import { ProblemWords } from "./states";
+import { View } from "./view";
 import styles from "./change-list.module.css";
 
 export function RevertDialog({ revision, onClose }: { revision: Revision; onClose: () => void }) {
