@@ -153,6 +153,18 @@ def test_an_agent_on_another_host_does_not_take_over_the_pods_of_a_name(
     assert run(connection, agent, "--", "true").returncode == 0
 
 
+def test_an_agent_that_ends_says_what_goes_on_and_takes_it_over(
+    connection: Connection, client: HeadgateClient, agent: AgentProcess, tmp_path: Path
+) -> None:
+    submit(connection, "goes-on", f"while ! [ -e {tmp_path}/go ]; do sleep 0.05; done")
+    eventually(lambda: phase(client, "goes-on") == "Running", agent)
+    assert agent.end() == 0
+    assert "1 pod keeps running; the next start takes it over" in agent.said()
+    agent.start()
+    (tmp_path / "go").touch()
+    eventually(lambda: phase(client, "goes-on") == "Succeeded", agent)
+
+
 def test_a_pod_that_the_log_does_not_know_runs_until_it_is_killed_by_decision(
     connection: Connection, client: HeadgateClient, agent: AgentProcess, tmp_path: Path
 ) -> None:

@@ -89,7 +89,7 @@ time.sleep(600)
 
 
 def test_pods_go_on_when_their_agent_is_stopped(tmp_path: Path) -> None:
-    agent = Child(replace(program(tmp_path, STARTS_A_SESSION, "agent"), outlives=True))
+    agent = Child(replace(program(tmp_path, STARTS_A_SESSION, "agent"), leaves_descendants=True))
     agent.start()
     wait_until(lambda: agent.program.log.read_text().endswith("\n"), "it has started a pod")
     pod = int(agent.program.log.read_text())

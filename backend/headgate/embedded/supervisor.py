@@ -27,7 +27,8 @@ class Program:
     """A program to keep running; its output goes to `log`, and if `is_told` to the terminal too.
 
     `heartbeat` is the file that it touches while it works; a process that stops doing so hangs.
-    What an agent has started in other sessions, the pods of its executor, `outlives` it.
+    What a program started in sessions of their own ends with it, unless it `leaves_descendants`:
+    pods of an agent go on.
     """
 
     name: str
@@ -36,7 +37,7 @@ class Program:
     log: Path
     is_told: bool = True
     heartbeat: Path | None = None
-    outlives: bool = False
+    leaves_descendants: bool = False
 
 
 @dataclass(slots=True)
@@ -149,7 +150,7 @@ def _family(child: Child) -> list[psutil.Process]:
     assert child.process is not None
     try:
         root = psutil.Process(child.process.pid)
-        descendants = [] if child.program.outlives else root.children(recursive=True)
+        descendants = [] if child.program.leaves_descendants else root.children(recursive=True)
     except psutil.NoSuchProcess:
         return processes_of([child.process.pid])
     others = {*descendants, *processes_of([child.process.pid])} - {root}

@@ -312,7 +312,7 @@ def agent_program(url: str, token: str, environment: Mapping[str, str], logs: Pa
     """
     command = (sys.executable, "-m", "headgate.cli.operations.local_agent")
     client = {**environment, "HEADGATE_URL": url, "HEADGATE_TOKEN": token}
-    return Program(AGENT, command, client, logs / "agent.log", outlives=True)
+    return Program(AGENT, command, client, logs / "agent.log", leaves_descendants=True)
 
 
 def demo_program(url: str, token: str, environment: Mapping[str, str], logs: Path) -> Program:

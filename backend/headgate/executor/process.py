@@ -155,8 +155,8 @@ class ExecutorProcess:
                 thread.join(max(0.0, give_up_at - elapsed_seconds()))
         running = self._core.running()
         if running:
-            pods = "1 pod keeps" if running == 1 else f"{running} pods keep"
-            self._say(f"{pods} running; the next start takes them over")
+            pods, them = ("1 pod keeps", "it") if running == 1 else (f"{running} pods keep", "them")
+            self._say(f"{pods} running; the next start takes {them} over")
         self._core.close()
 
     def _claim(self, should_stop: Callable[[], bool], version: str, boot_id: str) -> Claim | None:

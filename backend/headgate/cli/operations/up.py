@@ -59,7 +59,7 @@ def up(
         bool, typer.Option("--agent/--no-agent", help="Run pods on this machine")
     ] = True,
 ) -> None:
-    """Run a local all-in-one server (Ctrl-C to stop)."""
+    """Run a local all-in-one server (Ctrl-C to stop; pods keep running)."""
     settings = from_environment()
     if directory is not None:
         settings = replace(settings, directory=directory)
