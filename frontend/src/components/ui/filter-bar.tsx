@@ -1,7 +1,9 @@
 // A line of conditions: each a removable token, and one being written with suggestions below it.
+// On a phone it fills the screen while a condition is written.
 import { X } from "lucide-react";
 import { type KeyboardEvent, type Ref, useId, useState } from "react";
 
+import { Button } from "./button";
 import styles from "./filter-bar.module.css";
 
 export interface Suggestion {
@@ -25,8 +27,24 @@ export interface FilterBarProps {
 
 export function FilterBar(props: FilterBarProps) {
   const { label, tokens, onRemove } = props;
+  const [isWriting, setWriting] = useState(false);
   return (
-    <div className={styles.bar} role="search" aria-label={label}>
+    <div
+      className={styles.bar}
+      role="search"
+      aria-label={label}
+      data-writing={isWriting || undefined}
+      onBlur={(event) => {
+        // A touch that takes the focus nowhere leaves the bar as it is.
+        if (event.relatedTarget !== null && !event.currentTarget.contains(event.relatedTarget)) setWriting(false);
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") setWriting(false);
+      }}
+      onFocus={(event) => {
+        if (event.target instanceof HTMLInputElement) setWriting(true);
+      }}
+    >
       {tokens.map((token) => (
         <button key={token} type="button" className={styles.token} aria-label={`Remove ${token}`} onClick={() => onRemove(token)}>
           {token}
@@ -34,6 +52,11 @@ export function FilterBar(props: FilterBarProps) {
         </button>
       ))}
       <DraftField {...props} />
+      {isWriting && (
+        <Button look="primary" className={styles.done} onClick={() => setWriting(false)}>
+          Done
+        </Button>
+      )}
     </div>
   );
 }
@@ -82,7 +105,7 @@ function useSuggestionList({ tokens, draft, suggestions, onDraft, onCommit, onRe
   };
   const take = (token: string) => {
     // A list that has served its purpose would stand over what was asked for.
-    show(token.endsWith(":"))();
+    show(token.endsWith(":") || fillsScreen())();
     if (token.endsWith(":")) onDraft(token);
     else onCommit(token);
   };
@@ -105,6 +128,11 @@ function useSuggestionList({ tokens, draft, suggestions, onDraft, onCommit, onRe
     event.preventDefault();
   };
   return { isOpen, active, open: show(true), close: show(false), take, onKeyDown };
+}
+
+/** Whether the bar takes the screen, where nothing lies below it to be covered. */
+function fillsScreen(): boolean {
+  return window.matchMedia("(max-width: 48rem)").matches;
 }
 
 function SuggestionList({ id, label, suggestions, active, onTake }: { id: string; label: string; suggestions: Suggestion[]; active: number; onTake: (token: string) => void }) {

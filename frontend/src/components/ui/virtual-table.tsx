@@ -9,13 +9,14 @@ import {
   useTable,
 } from "@tanstack/react-table";
 import { type VirtualItem, type Virtualizer, useVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, type ReactNode, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
 
 import { useRowPixels } from "@/lib/density";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useIsNarrow } from "@/lib/hooks/use-is-narrow";
 
-import { type Column, HeadRow, cellClass } from "./virtual-table-head";
+import { type Column, HeadRow } from "./virtual-table-head";
+import { ItemRow, tracksOf } from "./virtual-table-row";
 import styles from "./virtual-table.module.css";
 
 export type { Column } from "./virtual-table-head";
@@ -29,6 +30,8 @@ export interface VirtualTableProps<Item> {
   /** The id of the column that orders the rows, with "-" before it where the largest come first. */
   order?: string;
   onOrder?: (id: string) => void;
+  /** Puts a column at another place among the columns; without it they stay where they are. */
+  onMove?: (id: string, place: number) => void;
   /** The content of a row without columns, such as the head of a group; it cannot be selected. */
   whole?: (item: Item) => ReactNode;
   /** The key of the row that is shown beside the table. */
@@ -53,10 +56,10 @@ const TWO_LINES_PIXELS = 58;
 const ROWS_BEFORE_END = 5;
 const NONE: Selection = {};
 const features = tableFeatures({ rowSelectionFeature });
-type Features = typeof features;
+export type Features = typeof features;
 
 export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>) {
-  const { label, columns, order, onOrder, whole, opened, onOpen, onSelection, onEnd, tree } = props;
+  const { label, columns, order, onOrder, onMove, whole, opened, onOpen, onSelection, onEnd, tree } = props;
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
   const table = useItems(props);
@@ -66,11 +69,13 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
   useEnd(drawn, items.length, onEnd);
   const [active, setActive] = useActive(items, (index) => virtual.scrollToIndex(index), onOpen, onSelection !== undefined, tree);
   const selects = onSelection !== undefined;
+  const isSelecting = selects && (table.getIsSomeRowsSelected() || table.getIsAllRowsSelected());
   return (
     <div
       ref={frame}
       className={styles.frame}
-      style={tracksOf(columns, selects)}
+      style={tracksOf(columns, selects, isSelecting)}
+      data-selecting={isSelecting || undefined}
       role={tree ? "treegrid" : "grid"}
       aria-label={label}
       aria-rowcount={items.length + 1}
@@ -78,9 +83,9 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
       aria-activedescendant={items[active] === undefined ? undefined : `${id}-${active}`}
       tabIndex={0}
     >
-      <HeadRow {...{ columns, order, onOrder }}>
+      <HeadRow {...{ columns, order, onOrder, onMove }}>
         {selects && (
-          <span role="columnheader">
+          <span role="columnheader" className={styles.choice}>
             <input
               type="checkbox"
               className={styles.check}
@@ -99,7 +104,7 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
               <ItemRow
                 key={item.id}
                 id={`${id}-${place.index}`}
-                {...{ item, place, columns, selects, whole, tree }}
+                {...{ item, place, columns, selects, isSelecting, whole, tree }}
                 active={place.index === active}
                 opened={item.id === opened}
                 onOpen={() => {
@@ -175,75 +180,4 @@ function useActive<Item extends object>(
     x: () => selects && current?.getCanSelect() && current.toggleSelected(),
   });
   return [active, setActive];
-}
-
-interface ItemRowProps<Item extends object> {
-  id: string;
-  item: TableRow<Features, Item>;
-  place: VirtualItem;
-  columns: Column<Item>[];
-  selects: boolean;
-  whole: ((item: Item) => ReactNode) | undefined;
-  tree: Tree<Item> | undefined;
-  active: boolean;
-  opened: boolean;
-  onOpen: () => void;
-}
-
-function ItemRow<Item extends object>({ id, item, place, columns, selects, whole, tree, active, opened, onOpen }: ItemRowProps<Item>) {
-  const content = whole?.(item.original);
-  const branch = tree?.branchOf(item.original);
-  const names = [styles.row, styles.item, active ? styles.active : "", opened ? styles.opened : ""];
-  return (
-    <div
-      id={id}
-      role="row"
-      aria-rowindex={place.index + 2}
-      aria-level={branch && branch.depth + 1}
-      aria-expanded={branch?.isOpen}
-      data-active={active || undefined}
-      aria-selected={selects && !content ? item.getIsSelected() : undefined}
-      className={names.filter(Boolean).join(" ")}
-      style={{ height: place.size, transform: `translateY(${place.start}px)` }}
-      onClick={(event) => {
-        // What a cell opened elsewhere, such as a menu, is no part of the row.
-        const target = event.target as HTMLElement;
-        if (event.currentTarget.contains(target) && !target.closest("a, input, button")) onOpen();
-      }}
-    >
-      {content && (
-        <span role="gridcell" className={styles.whole} aria-colspan={columns.length + (selects ? 1 : 0)}>
-          {content}
-        </span>
-      )}
-      {selects && !content && (
-        <span role="gridcell">
-          <input
-            type="checkbox"
-            className={styles.check}
-            aria-label={`Select ${item.id}`}
-            checked={item.getIsSelected()}
-            onChange={item.getToggleSelectedHandler()}
-          />
-        </span>
-      )}
-      {!content && columns.map((column) => (
-        <span key={column.id} role="gridcell" className={cellClass(column)}>
-          {column.cell(item.original)}
-        </span>
-      ))}
-    </div>
-  );
-}
-
-function tracksOf<Item>(columns: Column<Item>[], selects: boolean): CSSProperties {
-  const wide = columns.filter(({ below }) => below !== "alone");
-  const checkbox = selects ? ["var(--icon)"] : [];
-  const list = (widths: (string | undefined)[]) => [...checkbox, ...widths.filter((track) => track !== undefined)].join(" ");
-  return {
-    "--columns": list(wide.map((column) => column.width)),
-    "--columns-middle": list(wide.map((column) => (column.spare ? undefined : column.width))),
-    "--columns-narrow": list(columns.map((column) => column.narrow)),
-    "--below": selects ? 2 : 1,
-  } as CSSProperties;
 }

@@ -81,6 +81,7 @@ export interface WorkloadTableProps {
   columns: ColumnName[];
   order: string;
   onOrder: (name: ColumnName) => void;
+  onMove: (name: ColumnName, place: number) => void;
   opened: string;
   onOpen: (row: WorkloadRow) => void;
   onGroup: (group: WorkloadGroup) => void;
@@ -91,7 +92,7 @@ export interface WorkloadTableProps {
   onEnd: () => void;
 }
 
-export function WorkloadTable({ items, columns, order, onOrder, opened, onOpen, onGroup, onMore, onFilter, selection, onSelection, onEnd }: WorkloadTableProps) {
+export function WorkloadTable({ items, columns, order, onOrder, onMove, opened, onOpen, onGroup, onMore, onFilter, selection, onSelection, onEnd }: WorkloadTableProps) {
   const looks: Column<GridItem>[] = columns.map((name) => {
     const { cell, ...look } = LOOKS[name];
     return { id: name, header: COLUMN_WORDS[name], ordered: ORDERED.includes(name), ...look, cell: (item) => (item.kind === "row" ? cell(item.row, onFilter) : null) };
@@ -104,6 +105,7 @@ export function WorkloadTable({ items, columns, order, onOrder, opened, onOpen, 
       rowKey={itemKey}
       order={order}
       onOrder={(name) => onOrder(name as ColumnName)}
+      onMove={(name, place) => onMove(name as ColumnName, place)}
       whole={(item) => item.kind !== "row" && <WholeRow item={item} />}
       opened={opened}
       onOpen={(item) => {

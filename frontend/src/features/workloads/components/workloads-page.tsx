@@ -10,7 +10,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 
 import { firstRowsQuery, groupsQuery, rowsQuery } from "../api/workload-rows";
 import { exact, filterChange, tokensIn, withToken, withoutToken } from "../model/filter-text";
-import { type Grid, type GroupName, NEWEST_FIRST, gridIn, nextOrder } from "../model/grid";
+import { type Grid, type GroupName, NEWEST_FIRST, gridIn, movedColumn, nextOrder } from "../model/grid";
 import { type Anchor, anchorOf, rowKey, splitAtAnchor } from "../model/list-anchor";
 import { GridBar } from "./grid-bar";
 import { GridViews } from "./grid-views";
@@ -137,6 +137,7 @@ function GridBody({ grid, waiting, items, onLetIn, onGroup, onEnd }: GridBodyPro
           columns={grid.columns}
           order={grid.order}
           onOrder={(name) => url.change({ sort: nextOrder(grid.order, name) }, "replace")}
+          onMove={(name, place) => url.change({ columns: movedColumn(grid.columns, name, place) }, "replace")}
           opened={url.get("panel")}
           onOpen={(row: WorkloadRow) => url.change({ panel: rowKey(row) }, url.get("panel") === "" ? "push" : "replace")}
           onGroup={onGroup ?? (() => undefined)}

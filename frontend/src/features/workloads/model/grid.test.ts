@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { VIEWS, gridIn, gridOf, isShown, nextOrder, queryOf, toggledColumn, viewChange } from "./grid";
+import { VIEWS, gridIn, gridOf, isShown, movedColumn, nextOrder, queryOf, toggledColumn, viewChange } from "./grid";
 
 function urlOf(given: Record<string, string>) {
   return { get: (name: string) => given[name] ?? "", change: () => undefined };
@@ -11,7 +11,7 @@ test("the address holds filter, order, group and columns; what is unknown is lef
     filter: "gpu:>8",
     order: "-gpu",
     group: "queue",
-    columns: ["phase", "name", "gpu", "reason"],
+    columns: ["phase", "name", "reason", "gpu"],
   });
   expect(gridIn(urlOf({ sort: "colour", group: "x" }))).toMatchObject({ order: "-submitted", group: null });
 });
@@ -29,6 +29,17 @@ test("columns are shown and hidden; the usual ones need no parameter", () => {
   const without = toggledColumn(columns, "run");
   expect(without.split(",")).not.toContain("run");
   expect(toggledColumn(gridIn(urlOf({ columns: without })).columns, "run")).toBe("");
+});
+
+test("columns keep the order they are given; one that is added stands behind its neighbor", () => {
+  const moved = movedColumn(gridIn(urlOf({ columns: "phase,name,gpu,reason" })).columns, "reason", 1);
+  expect(moved).toBe("phase,reason,name,gpu");
+  const { columns } = gridIn(urlOf({ columns: moved }));
+  expect(toggledColumn(columns, "cpu")).toBe("phase,reason,name,gpu,cpu");
+  expect(toggledColumn(columns, "owner")).toBe("phase,reason,name,owner,gpu");
+  const usual = gridIn(urlOf({})).columns;
+  expect(movedColumn(usual, "gpu", usual.indexOf("gpu"))).toBe("");
+  expect(movedColumn(usual, "gpu", 0)).not.toBe("");
 });
 
 test("a view is shown where the address says what it says", () => {

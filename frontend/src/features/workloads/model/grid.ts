@@ -61,7 +61,8 @@ export interface Grid {
 export function gridIn(url: Pick<UrlState, "get">): Grid {
   const order = url.get("sort");
   const named = url.get("columns").split(",");
-  const columns = COLUMN_NAMES.filter((name) => named.includes(name) || FIXED.includes(name));
+  const known = named.flatMap((name) => COLUMN_NAMES.filter((column) => column === name));
+  const columns = [...FIXED.filter((name) => !known.includes(name)), ...new Set(known)];
   return {
     filter: filterIn(url),
     order: ORDERED.some((name) => name === order.replace("-", "")) ? order : NEWEST_FIRST,
@@ -72,12 +73,23 @@ export function gridIn(url: Pick<UrlState, "get">): Grid {
 
 /** The columns with one shown or hidden, as the address has them; empty for the usual ones. */
 export function toggledColumn(columns: readonly ColumnName[], name: ColumnName): string {
-  const shown = COLUMN_NAMES.filter((known) => (known === name ? !columns.includes(name) : columns.includes(known)));
-  return isUsual(shown) ? "" : shown.join(",");
+  if (columns.includes(name)) return written(columns.filter((known) => known !== name));
+  // It stands behind the nearest of those that come before it as long as none is moved.
+  const before = COLUMN_NAMES.slice(0, COLUMN_NAMES.indexOf(name)).findLast((known) => columns.includes(known));
+  return written(columns.toSpliced(before === undefined ? 0 : columns.indexOf(before) + 1, 0, name));
+}
+
+/** The columns with one moved to a place among the others, as the address has them. */
+export function movedColumn(columns: readonly ColumnName[], name: ColumnName, place: number): string {
+  return written(columns.filter((known) => known !== name).toSpliced(place, 0, name));
+}
+
+function written(columns: readonly ColumnName[]): string {
+  return isUsual(columns) ? "" : columns.join(",");
 }
 
 function isUsual(columns: readonly ColumnName[]): boolean {
-  return columns.length === USUAL.length && USUAL.every((known) => columns.includes(known));
+  return columns.join() === USUAL.join();
 }
 
 /** The order after a click on a column's head: its own first, then the reverse, then the newest first. */
@@ -115,7 +127,7 @@ export function queryOf({ filter, order, group, columns }: Grid): string {
     filter: tokensIn(filter).sort().join(" "),
     sort: order === NEWEST_FIRST ? "" : order,
     group: group ?? "",
-    columns: isUsual(columns) ? "" : columns.join(","),
+    columns: written(columns),
   };
   return new URLSearchParams(Object.entries(parts).filter(([, value]) => value !== "")).toString();
 }
