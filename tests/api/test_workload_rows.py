@@ -49,7 +49,9 @@ def test_a_row_tells_what_a_workload_requests_and_why_it_waits(admin: Api, posit
         "pods": 2,
     }
     assert 0 < len(row["reason"]) <= 40 < len(row["sentence"])
-    assert found["total"] == {"value": "", "count": 1, "gpus": 0, "pods": 2}
+    assert found["total"] == {
+        "value": "", "count": 1, "gpus": 0, "pods": 2, "phases": {"Pending": 1},
+    }  # fmt: skip
 
 
 def test_filters_are_combined_and_pages_go_on_in_their_order(admin: Api, position: int) -> None:
@@ -71,6 +73,39 @@ def test_groups_count_the_values_of_a_field(admin: Api, position: int) -> None:
     assert [(group["value"], group["count"]) for group in answer["items"]] == [
         ("admin", 1), ("submitter", 1)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("written", ["queue:team-a/grid", "grid-"])
+def test_groups_tell_how_many_can_never_start(admin: Api, position: int, written: str) -> None:
+    query = f"filter={written}&by=queue"
+    plain = admin.caught_up(f"{ROWS}/groups?{query}", position).json()["items"]
+    told = admin.get(f"{ROWS}/groups?{query}&verdicts=true").json()["items"]
+
+    never = {row["name"]: row["status"] for row in rows(admin, position, filter=written)["items"]}
+    assert never["grid-large"] == "Unschedulable"
+    assert plain[0]["phases"].get("Unschedulable") is None
+    assert told[0]["phases"]["Unschedulable"] == 1
+    assert sum(told[0]["phases"].values()) == sum(plain[0]["phases"].values()) == 2
+
+
+def test_all_that_match_are_selected_with_what_decides_on_actions(
+    admin: Api, callers: dict[str, Api], position: int
+) -> None:
+    answer = admin.caught_up(f"{ROWS}/selection?filter=grid-&orderBy=name", position).json()
+
+    large, small = answer["items"]
+    assert (large["workload"], small["workload"]) == ("team-a/grid-large", "team-a/grid-small")
+    assert (large["owner"], large["phase"], large["held"], large["active"], large["gpus"]) == (
+        "admin", "Pending", False, True, 0,
+    )  # fmt: skip
+    assert large["uid"]
+    # An action takes the set as it was read.
+    chosen = [{"workload": large["workload"], "uid": large["uid"]}]
+    preview = {"verb": "cancel", "reason": "wrong size", "workloads": chosen, "dryRun": "All"}
+    seen = admin.post("/v1/batches", preview).json()
+    assert [item["outcome"] for item in seen["items"]] == ["eligible"]
+    refused = callers["viewer"].get(f"{ROWS}/selection?filter=nothing:x")
+    assert refused.status_code == 422
 
 
 def test_rows_are_exported_as_csv(admin: Api, position: int) -> None:

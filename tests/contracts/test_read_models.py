@@ -316,17 +316,19 @@ def test_workloads_are_counted_by_a_field(adapters: Adapters) -> None:
     show_grid(adapters)
     every = WorkloadQuery(where=WorkloadFilter(at=NOW))
 
-    def group(value: str, count: int, gpus: int, pods: int) -> WorkloadGroup:
-        return WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods)
+    def group(value: str, count: int, gpus: int, pods: int, **phases: int) -> WorkloadGroup:
+        return WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods, phases=phases)
 
     models = adapters.models
-    assert models.workload_groups(every, None) == [group("", 4, 49, 8)]
-    assert models.workload_groups(every, "owner") == [
-        group("ada", 2, 32, 6),
-        group("", 1, 16, 1),
-        group("Ben", 1, 1, 1),
+    assert models.workload_groups(every, None) == [
+        group("", 4, 49, 8, Pending=2, Starting=1, Failed=1)
     ]
-    assert models.workload_groups(every, "clusterQueue")[0] == group("gpu", 2, 32, 5)
+    assert models.workload_groups(every, "owner") == [
+        group("ada", 2, 32, 6, Pending=1, Starting=1),
+        group("", 1, 16, 1, Pending=1),
+        group("Ben", 1, 1, 1, Failed=1),
+    ]
+    assert models.workload_groups(every, "clusterQueue")[0] == group("gpu", 2, 32, 5, Pending=2)
     assert [found.value for found in models.workload_groups(every, "phase")] == [
         "Pending", "Starting", "Failed"
     ]  # fmt: skip

@@ -74,7 +74,7 @@ async def selected(
     found = await asyncio.to_thread(services.models.workloads, wanted)
     if len(found) > MAX_ITEMS:
         (all_of_them,) = await asyncio.to_thread(services.models.workload_groups, wanted, None)
-        _refuse_too_many(all_of_them.count)
+        refuse_too_many(all_of_them.count, "/query")
     return sorted((loaded.state.key, loaded.state.uid) for loaded in found)
 
 
@@ -304,10 +304,10 @@ async def _frozen(
     return [(c.workload, c.uid) for c in seen]
 
 
-def _refuse_too_many(count: int) -> None:
-    """No workload is left out silently."""
+def refuse_too_many(count: int, pointer: str) -> None:
+    """No workload is left out silently; the pointer is that of the filter."""
     if count > MAX_ITEMS:
-        raise InvalidObject.at("/query", "TooManyMatches", count=count, maximum=MAX_ITEMS)
+        raise InvalidObject.at(pointer, "TooManyMatches", count=count, maximum=MAX_ITEMS)
 
 
 def _answer(

@@ -1,5 +1,6 @@
 """Which workloads a list or a bulk action selects: one filter for states, rows and the past."""
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -12,11 +13,7 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.selectors import LabelSelector, matches_selector
 from headgate.domain.workloads.explanation import UNSCHEDULABLE
 from headgate.domain.workloads.specs import gpus_requested
-from headgate.domain.workloads.state import (
-    Workload,
-    executed_seconds,
-    phase_of,
-)
+from headgate.domain.workloads.state import Workload, executed_seconds, phase_of
 from headgate.domain.workloads.state import condition as condition_of
 
 TextField = Literal["name", "namespace", "queue", "clusterQueue", "owner", "phase", "label"]
@@ -345,12 +342,13 @@ def order_value(order: ListOrder, workload: Workload, cluster_queue: str) -> int
 
 
 class WorkloadGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """The workloads with one value of a field, and the sums of what they request."""
+    """The workloads with one value of a field, in all and by phase, and what they request."""
 
     value: str
     count: int
     gpus: int
     pods: int
+    phases: dict[str, int] = {}
 
 
 def grouped(found: Iterable[tuple[Workload, str]], by: CountedField | None) -> list[WorkloadGroup]:
@@ -358,20 +356,22 @@ def grouped(found: Iterable[tuple[Workload, str]], by: CountedField | None) -> l
 
     One group of an empty value holds all of them where no field is given.
     """
-    sums: dict[str, list[int]] = {}
+    sums, phases = dict[str, list[int]](), dict[str, Counter[str]]()
     for workload, cluster_queue in found:
-        value = "" if by is None else _group_value(by, workload, cluster_queue)
+        value = "" if by is None else group_value(by, workload, cluster_queue)
         into = sums.setdefault(value, [0, 0, 0])
         for place, amount in enumerate((1, gpus_requested(workload.spec), total_pods(workload))):
             into[place] += amount
+        phases.setdefault(value, Counter())[phase_of(workload)] += 1
     groups = [
-        WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods)
+        WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods, phases=dict(phases[value]))
         for value, (count, gpus, pods) in sums.items()
     ]
     return sorted(groups, key=lambda group: (-group.gpus, -group.count, group.value))
 
 
-def _group_value(by: CountedField, workload: Workload, cluster_queue: str) -> str:
+def group_value(by: CountedField, workload: Workload, cluster_queue: str) -> str:
+    """The value of a field by which workloads are counted."""
     if by == "priority":
         return str(workload.spec.priority)
     return _TEXTS[by](workload, cluster_queue)

@@ -106,10 +106,13 @@ _COLUMNS = f"SELECT stream, {', '.join(READ_COLUMNS)} FROM workload WHERE stream
 STATE = 3
 """The column of stored states in what loads them."""
 _GROUPS = """
-    SELECT value, sum(number)::bigint, sum(gpus)::bigint, sum(pods)::bigint
-    FROM (SELECT {value} AS value, {number} AS number, gpus, pods FROM {rows}
-          WHERE {condition}) AS found
-    GROUP BY value HAVING sum(number) > 0
+    SELECT value, sum(number)::bigint, sum(gpus)::bigint, sum(pods)::bigint,
+        jsonb_object_agg(phase, number)
+    FROM (SELECT value, phase, sum(number)::bigint AS number, sum(gpus) AS gpus, sum(pods) AS pods
+          FROM (SELECT {value} AS value, phase, {number} AS number, gpus, pods FROM {rows}
+                WHERE {condition}) AS found
+          GROUP BY value, phase HAVING sum(number) > 0) AS by_phase
+    GROUP BY value
     ORDER BY 3 DESC, 2 DESC, value COLLATE "C" LIMIT %s
 """
 
@@ -151,8 +154,8 @@ class PostgresReadModels:
             condition=where.condition,
         )
         return [
-            WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods)
-            for value, count, gpus, pods in self._rows(text, [*where.values, query.limit])
+            WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods, phases=phases)
+            for value, count, gpus, pods, phases in self._rows(text, [*where.values, query.limit])
         ]
 
     def waits_like(

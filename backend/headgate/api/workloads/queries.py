@@ -26,6 +26,7 @@ from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.workloads.schemas import PHASES
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
+from headgate.application.bulk_actions import MAX_ITEMS, refuse_too_many
 from headgate.application.cooperative import each, run_yielding
 from headgate.application.ports import Loaded, WorkloadQuery
 from headgate.application.queries import timelines
@@ -38,10 +39,14 @@ from headgate.application.queries.workload_lists import (
     WorkloadGroups,
     WorkloadRow,
     WorkloadRowPage,
+    WorkloadSelection,
     conditions_in,
     order_in,
     rows_as_csv,
+    selected_workloads,
+    unschedulable_counts,
     unschedulable_keys,
+    with_unschedulable,
     workload_row,
 )
 from headgate.application.workload_filter import (
@@ -225,6 +230,7 @@ Ordered = Annotated[
     str,
     QueryParameter(name="orderBy", description="A field; with `-` before it the largest first"),
 ]
+Verdicts = Annotated[bool, QueryParameter(description="Count `Unschedulable` ones as a phase")]
 GroupBy = Annotated[GroupField | None, QueryParameter(description="Without it all are one group")]
 CSV_ROWS = 10_000
 
@@ -275,7 +281,12 @@ class WorkloadRows(Controller):
         responses=response(WorkloadGroups),
     )
     async def groups(
-        self, request: Caller, written: Written = "", by: GroupBy = None, limit: Limit = 100
+        self,
+        request: Caller,
+        written: Written = "",
+        by: GroupBy = None,
+        limit: Limit = 100,
+        verdicts: Verdicts = False,
     ) -> Answer:
         """Most GPUs first; the values of a field with their counts serve as suggestions."""
         services = services_of(request)
@@ -283,7 +294,32 @@ class WorkloadRows(Controller):
         query = msgspec.structs.replace(query, limit=limit)
         position = services.reader.position
         found = await asyncio.to_thread(services.models.workload_groups, query, by)
+        if verdicts and by is not None:
+            counted = unschedulable_counts(services.reader.cluster_state, query.where, by)
+            counts = await services.reader.while_still(counted)
+            found = list(with_unschedulable(found, counts))
         return answer({"position": position, "items": found}, position=position)
+
+    @get(
+        "/selection",
+        operation_id="selectWorkloads",
+        summary="All workloads that match, for one action on them",
+        responses=response(WorkloadSelection),
+    )
+    async def selection(
+        self, request: Caller, written: Written = "", order: Ordered = "-submitted"
+    ) -> Answer:
+        """Refused where more match than one action takes; none is left out silently."""
+        services = services_of(request)
+        query = await _row_query(request, written, order, None)
+        query = msgspec.structs.replace(query, limit=MAX_ITEMS + 1)
+        position = services.reader.position
+        found = await asyncio.to_thread(services.models.workloads, query)
+        if len(found) > MAX_ITEMS:
+            (whole,) = await asyncio.to_thread(services.models.workload_groups, query, None)
+            refuse_too_many(whole.count, "/filter")
+        items = await asyncio.to_thread(selected_workloads, [one.state for one in found])
+        return answer({"position": position, "items": items}, position=position)
 
     @get(
         "/csv",

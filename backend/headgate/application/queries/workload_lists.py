@@ -1,9 +1,10 @@
-"""Lists of workloads: rows of a table, their filter and their CSV."""
+"""Lists of workloads: rows of a table, their filter and CSV, and the set of an action on all."""
 
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -19,11 +20,13 @@ from headgate.application.queries.views import (
 )
 from headgate.application.workload_filter import (
     FieldCondition,
+    GroupField,
     ListOrder,
     NumberCondition,
     TextCondition,
     WorkloadFilter,
     WorkloadGroup,
+    group_value,
     listed_cluster_queue,
     owner_of,
     run_seconds,
@@ -31,9 +34,11 @@ from headgate.application.workload_filter import (
     wait_seconds,
 )
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.executor_assignments import executors_of
 from headgate.domain.field_rules import shown
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import InvalidRequest
+from headgate.domain.scheduling.ordering.pending_places import SortedBlocks
 from headgate.domain.scheduling.pending_reasons import SharedReasons, unschedulable
 from headgate.domain.values.instants import Instant
 from headgate.domain.workload_index import Age
@@ -51,6 +56,8 @@ ORDER_FIELDS = (
 )  # fmt: skip
 WHOLE_FIELDS = frozenset({"phase", "label"})
 """Fields that are compared as a whole, as no part of their values means anything."""
+FIELDS_OF_KINDS = frozenset({"queue", "clusterQueue", "namespace"})
+"""Fields that are the same for all workloads of a kind, as the index of reads groups them."""
 ME = "me"
 """The owner who asks."""
 _WORD = re.compile(r'[^\s"]*"[^"]*"|\S+')
@@ -64,11 +71,13 @@ class WorkloadRow(Whole, kw_only=True, frozen=True):
     `status` is its phase, or `Unschedulable` for a pending one that can never start. `reason` is
     the `sentence` in at most 40 characters. `waitSeconds` are those since its submission in which
     it was not admitted, `runSeconds` those in which it was; both count until it ended, or until the
-    list was read. `host` is the first of its hosts in rank order.
+    list was read. `host` is the first of its hosts in rank order;
+    `executors` have its pods while it is admitted.
     """
 
     namespace: str
     name: str
+    uid: str
     phase: str
     status: str
     held: bool
@@ -89,6 +98,7 @@ class WorkloadRow(Whole, kw_only=True, frozen=True):
     flavors: list[str]
     host: str
     hosts: int
+    executors: list[str]
     dominant: str
     reason: str
     sentence: str
@@ -109,6 +119,25 @@ class WorkloadGroups(Whole, kw_only=True, frozen=True):
 
     position: Position
     items: list[WorkloadGroup]
+
+
+class SelectedWorkload(Schema, kw_only=True, frozen=True):
+    """A workload of a selection, with what decides which actions apply to it."""
+
+    workload: str
+    uid: str
+    owner: str
+    phase: str
+    held: bool
+    active: bool
+    gpus: int
+
+
+class WorkloadSelection(Schema, kw_only=True, frozen=True):
+    """All workloads that matched at `position`, in the order of the list."""
+
+    position: Position
+    items: list[SelectedWorkload]
 
 
 class RowPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -196,6 +225,7 @@ def workload_row(
     return WorkloadRow(
         namespace=workload.namespace,
         name=workload.name,
+        uid=workload.uid,
         phase=phase,
         status=UNSCHEDULABLE if is_unschedulable else phase,
         held=workload.hold is not None,
@@ -216,6 +246,7 @@ def workload_row(
         flavors=sorted({flavor for one in assignments for flavor in one.flavors.values()}),
         host=hosts[0] if hosts else "",
         hosts=len(hosts),
+        executors=sorted(executors_of(config, workload)),
         dominant=dominant,
         reason=told.summary if told else "",
         sentence=told.sentence if told else "",
@@ -223,10 +254,26 @@ def workload_row(
     )
 
 
+def selected_workloads(found: Sequence[Workload]) -> list[SelectedWorkload]:
+    """The workloads as one action on all of them needs them."""
+    return [
+        SelectedWorkload(
+            workload=workload.key,
+            uid=workload.uid,
+            owner=owner_of(workload),
+            phase=phase_of(workload),
+            held=workload.hold is not None,
+            active=workload.spec.active,
+            gpus=gpus_requested(workload.spec),
+        )
+        for workload in found
+    ]
+
+
 CSV_COLUMNS = (
     "namespace", "name", "status", "owner", "local_queue", "cluster_queue", "gpus", "cpu_milli",
     "memory_bytes", "pods", "priority", "wait_seconds", "run_seconds", "submitted_at", "ended_at",
-    "requeues", "sentence",
+    "requeues", "executors", "sentence",
 )  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -242,6 +289,8 @@ def rows_as_csv(rows: Iterable[WorkloadRow]) -> str:
 
 
 def _csv_cell(value: object) -> object:
+    if isinstance(value, list):
+        value = ", ".join(value)
     is_formula = isinstance(value, str) and value.startswith(_FORMULA)
     return f"'{value}" if is_formula else "" if value is None else value
 
@@ -264,15 +313,11 @@ def unschedulable_keys(
     All of them without a limit. The cluster state must stand still meanwhile.
     """
     asked, config, found = replace(where, phases=()), cluster_state.config, list[str]()
-    shared, ages = SharedReasons(), list[Age]()
-    for key in tuple(cluster_state.reads.index.groups):
+    ages = list[Age]()
+    for alike in (yield from _unschedulable(cluster_state, where)):
         yield
-        of_group = cluster_state.reads.index.groups[key].ages
-        first = cluster_state.workloads[of_group.at(0)[1]]
-        is_seen = where.namespaces is None or key.namespace in where.namespaces
-        if is_seen and unschedulable(cluster_state, first, shared) is not None:
-            end = len(of_group) if after is None else of_group.rank(after)
-            ages += of_group.ending_before(end)
+        end = len(alike) if after is None else alike.rank(after)
+        ages += alike.ending_before(end)
     for _, name in sorted(ages, reverse=True):
         yield
         workload = cluster_state.workloads[name]
@@ -281,3 +326,53 @@ def unschedulable_keys(
             if len(found) == limit:
                 break
     return tuple(found)
+
+
+def unschedulable_counts(
+    cluster_state: ClusterState, where: WorkloadFilter, by: GroupField
+) -> Cooperative[Counter[str]]:
+    """How many pending workloads that match can never start, by a field.
+
+    Without conditions one of each kind of work is read if all of a kind have the same value, else
+    every one that can never start. The cluster state must stand still meanwhile.
+    """
+    config, counts = cluster_state.config, Counter[str]()
+    for alike in (yield from _unschedulable(cluster_state, where)):
+        is_alike = by in FIELDS_OF_KINDS and not where.conditions
+        for _, name in alike.starting_at(0):
+            yield
+            workload = cluster_state.workloads[name]
+            queue = listed_cluster_queue(config, workload)
+            if phase_of(workload) == "Pending" and where.matches(workload, queue, {name}):
+                counts[group_value(by, workload, queue)] += len(alike) if is_alike else 1
+            if is_alike:
+                break
+    return counts
+
+
+def with_unschedulable(
+    groups: Iterable[WorkloadGroup], counts: Counter[str]
+) -> Iterator[WorkloadGroup]:
+    """The groups with their pending workloads that can never start counted apart."""
+    for group in groups:
+        pending = group.phases.get("Pending", 0)
+        # The counts are of another position than the groups.
+        never = min(counts[group.value], pending)
+        phases = group.phases | {"Pending": pending - never, UNSCHEDULABLE: never}
+        kept = {phase: count for phase, count in phases.items() if count}
+        yield replace(group, phases=kept)
+
+
+def _unschedulable(
+    cluster_state: ClusterState, where: WorkloadFilter
+) -> Cooperative[list[SortedBlocks[Age]]]:
+    """The ages of the workloads of each kind of which none can ever start."""
+    shared, found = SharedReasons(), list[SortedBlocks[Age]]()
+    for key in tuple(cluster_state.reads.index.groups):
+        yield
+        alike = cluster_state.reads.index.groups[key].ages
+        first = cluster_state.workloads[alike.at(0)[1]]
+        is_seen = where.namespaces is None or key.namespace in where.namespaces
+        if is_seen and unschedulable(cluster_state, first, shared) is not None:
+            found.append(alike)
+    return found

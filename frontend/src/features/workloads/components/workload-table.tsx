@@ -69,6 +69,7 @@ const LOOKS: Record<ColumnName, Look> = {
   ended: { width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.endedAt} /> },
   requeues: { width: "5rem", end: true, cell: (row) => number(row.requeues) },
   flavors: { width: "minmax(5rem, 0.6fr)", cell: (row) => row.flavors.join(", ") },
+  executors: { width: "minmax(5rem, 0.6fr)", cell: (row) => row.executors.join(", ") || "—" },
   labels: {
     width: "minmax(6rem, 1fr)",
     cell: (row) => Object.entries(row.labels).map(([key, value]) => `${key}=${value}`).join(", "),

@@ -5,7 +5,7 @@ import { filterChange, filterIn, tokensIn } from "./filter-text";
 
 export const COLUMN_NAMES = [
   "phase", "name", "owner", "queue", "clusterQueue", "gpu", "cpu", "memory", "pods", "priority",
-  "wait", "run", "submitted", "ended", "requeues", "flavors", "labels", "reason",
+  "wait", "run", "submitted", "ended", "requeues", "flavors", "executors", "labels", "reason",
 ] as const;
 export type ColumnName = (typeof COLUMN_NAMES)[number];
 
@@ -26,6 +26,7 @@ export const COLUMN_WORDS: Record<ColumnName, string> = {
   ended: "Ended",
   requeues: "Requeues",
   flavors: "Flavors",
+  executors: "Executor",
   labels: "Labels",
   reason: "Reason",
 };

@@ -4,6 +4,7 @@ import type { WorkloadRow } from "@/lib/api/types";
 const ROW: WorkloadRow = {
   namespace: "team-a",
   name: "train",
+  uid: "uid-of-train",
   phase: "Pending",
   status: "Pending",
   held: false,
@@ -24,6 +25,7 @@ const ROW: WorkloadRow = {
   flavors: [],
   host: "",
   hosts: 0,
+  executors: [],
   dominant: "",
   reason: "",
   sentence: "",

@@ -2210,6 +2210,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/workload-rows/selection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All workloads that match, for one action on them
+         * @description Refused where more match than one action takes; none is left out silently.
+         */
+        get: operations["selectWorkloads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/acknowledge": {
         parameters: {
             query?: never;
@@ -7357,6 +7377,16 @@ export interface components {
             /** @description Evictions by reason and cause. */
             evictions?: components["schemas"]["EvictionCount"][];
         };
+        /** SelectedWorkload */
+        SelectedWorkload: {
+            workload: string;
+            uid: string;
+            owner: string;
+            phase: string;
+            held: boolean;
+            active: boolean;
+            gpus: number;
+        };
         /** SentChunk */
         SentChunk: {
             /** @example team-a/train-7 */
@@ -8250,6 +8280,9 @@ export interface components {
             count: number;
             gpus: number;
             pods: number;
+            phases?: {
+                [key: string]: number;
+            };
         };
         /** WorkloadGroups */
         WorkloadGroups: {
@@ -8322,6 +8355,7 @@ export interface components {
         WorkloadRow: {
             namespace: string;
             name: string;
+            uid: string;
             phase: string;
             status: string;
             held: boolean;
@@ -8350,6 +8384,7 @@ export interface components {
             flavors: string[];
             host: string;
             hosts: number;
+            executors: string[];
             dominant: string;
             reason: string;
             sentence: string;
@@ -8367,6 +8402,15 @@ export interface components {
             items: components["schemas"]["WorkloadRow"][];
             total?: components["schemas"]["WorkloadGroup"] | null;
             continue?: string | null;
+        };
+        /** WorkloadSelection */
+        WorkloadSelection: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["SelectedWorkload"][];
         };
         /** WorkloadSpec */
         WorkloadSpec: {
@@ -17687,6 +17731,8 @@ export interface operations {
                 by?: "queue" | "clusterQueue" | "owner" | "phase" | "namespace" | "priority" | null;
                 /** @description At most so many items */
                 limit?: number;
+                /** @description Count `Unschedulable` ones as a phase */
+                verdicts?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -17753,6 +17799,49 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkloadRowPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    selectWorkloads: {
+        parameters: {
+            query?: {
+                /** @description Conditions that must all hold, separated by spaces: `queue:main`, `gpu:>8`, `wait:>2h`, `owner:me`, `phase:Pending,Unschedulable`, `-label:team=x`; `name:=x` is the whole name, and a word without a field a part of the name */
+                filter?: string;
+                /** @description A field; with `-` before it the largest first */
+                orderBy?: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All workloads that matched at `position`, in the order of the list. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadSelection"];
                 };
             };
             400: components["responses"]["Problem400"];
