@@ -84,17 +84,7 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
       tabIndex={0}
     >
       <HeadRow {...{ columns, order, onOrder, onMove }}>
-        {selects && (
-          <span role="columnheader" className={styles.choice}>
-            <input
-              type="checkbox"
-              className={styles.check}
-              aria-label="Select all loaded rows"
-              checked={items.length > 0 && table.getIsAllRowsSelected()}
-              onChange={table.getToggleAllRowsSelectedHandler()}
-            />
-          </span>
-        )}
+        {selects && <AllRowsBox checked={items.length > 0 && table.getIsAllRowsSelected()} onChange={table.getToggleAllRowsSelectedHandler()} />}
       </HeadRow>
       <div className={styles.body} role="rowgroup" style={{ height: virtual.getTotalSize() }}>
         {drawn.map((place) => {
@@ -117,6 +107,14 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
         })}
       </div>
     </div>
+  );
+}
+
+function AllRowsBox(box: { checked: boolean; onChange: (event: unknown) => void }) {
+  return (
+    <span role="columnheader" className={styles.choice}>
+      <input type="checkbox" className={styles.check} aria-label="Select all loaded rows" {...box} />
+    </span>
   );
 }
 
