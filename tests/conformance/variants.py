@@ -60,12 +60,16 @@ FIELDS = frozenset(
 )
 """Keys of objects, which are no names also where an object is called so."""
 
+LARGEST_CPU = (2**63 - 1) // 1000
+"""As amounts are counted in thousandths, in 64 bits."""
+
 PREFIX = "r"
 """What every name gets: their order stays."""
 
 BOOST = "kueue.x-k8s.io/priority-boost"
 _INSTANT = re.compile(r"\b2026-01-(?=\d\dT)")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_WHOLE = re.compile(r'"(\d{13,})"')
 _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)(m|k|)")
 
 
@@ -102,7 +106,18 @@ def scaled(document: Document) -> None:
     """With so many times the CPU: of hosts, quota, usage and requests, given and wanted."""
     _scale(document.get("shared"))
     # What a transformation makes of CPU is an amount of something else.
-    _scale([c for c in document["cases"] if not c.get("inputs", {}).get("resourceTransformations")])
+    _scale(
+        [
+            case
+            for case in document["cases"]
+            if not case.get("inputs", {}).get("resourceTransformations") and not _is_at_limit(case)
+        ]
+    )
+
+
+def _is_at_limit(case: Document) -> bool:
+    """Whether so many times an amount is more than any object may ask for."""
+    return any(int(found) * FACTOR > LARGEST_CPU for found in _WHOLE.findall(json.dumps(case)))
 
 
 def postponed(document: Document) -> None:
