@@ -219,7 +219,10 @@ def test_a_cause_is_reopened_by_its_user_and_the_log_names_both(
 
 def test_what_is_no_open_cause_or_ends_in_the_past_is_refused(admin: Api) -> None:
     body = {"causes": ["NodeNotReady/nowhere"], "reason": "r"}
-    assert admin.post("/v1/attention/acknowledge", body).status_code == 404
+    for action in ("acknowledge", "reopen"):
+        answer = admin.post(f"/v1/attention/{action}", body)
+        assert answer.status_code == 404
+        assert answer.json()["detail"] == "No open cause NodeNotReady/nowhere"
     past = {**body, "until": "2020-01-01T00:00:00Z"}
     assert admin.post("/v1/attention/acknowledge", past).status_code == 422
 

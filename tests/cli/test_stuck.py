@@ -112,6 +112,8 @@ def test_causes_are_acknowledged_snoozed_and_reopened(
     assert headgate("reopen", "WorkloadInactive").stdout.strip() == "WorkloadInactive reopened"
     assert headgate("reopen", "WorkloadInactive").stdout.strip() == "WorkloadInactive unchanged"
     assert "open" in row()
+    unknown = headgate("reopen", "NodeNotReady/nowhere", code=3)
+    assert "No open cause NodeNotReady/nowhere" in unknown.stderr
 
 
 def test_a_webhook_is_given_a_secret_and_tested_from_the_command_line(

@@ -1,6 +1,6 @@
 """Actions on causes (acknowledge, snooze, reopen) and on webhooks (secret, test, deliveries)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -130,10 +130,7 @@ class CauseActions(Controller):
         if until is not None and until <= services.clock.now():
             raise InvalidRequest.at("/until", "NotInFuture")
         await catch_up(services)
-        found = {cause.key: cause for cause in (await causes(services, None)).causes}
-        missing = next((key for key in data.causes if key not in found), None)
-        if missing is not None:
-            raise NotFound("CauseNotFound", key=missing)
+        found = await _open_causes(services, data.causes)
         commands = [
             _acknowledgment(services, found[key], data.reason, until, request.user.actor)
             for key in dict.fromkeys(data.causes)
@@ -154,13 +151,26 @@ class CauseActions(Controller):
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """Webhooks are told of their next change; causes that are open stay so."""
-        await catch_up(services_of(request))
-        known = services_of(request).reader.cluster_state.config.acknowledgments
+        services = services_of(request)
+        await catch_up(services)
+        known = services.reader.cluster_state.config.acknowledgments
         wanted = set(data.causes)
+        await _open_causes(services, wanted - {each.spec.cause for each in known.values()})
         commands = [
             _deletion(name) for name, each in sorted(known.items()) if each.spec.cause in wanted
         ]
         return await _change_causes(request, commands, data.reason, idempotency_key)
+
+
+async def _open_causes(services: ApplicationServices, keys: Collection[str]) -> dict[str, Cause]:
+    """The causes there are; raises `NotFound` for the first of these keys that none has."""
+    if not keys:
+        return {}
+    found = {cause.key: cause for cause in (await causes(services, None)).causes}
+    missing = min((key for key in keys if key not in found), default=None)
+    if missing is not None:
+        raise NotFound("CauseNotFound", key=missing)
+    return found
 
 
 def _acknowledgment(
