@@ -2,9 +2,10 @@
 
 import pytest
 
+from headgate.domain.kinds.registry import KINDS
 from headgate.domain.values.message import Amount, Argument, Message, message, workload_references
-from headgate.messages.catalogue import AS_RECORDED, WITHHELD, summary_of, text_of
-from headgate.messages.rendering import fill
+from headgate.messages.catalogue import AS_RECORDED, WITHHELD, remedy_of, summary_of, text_of
+from headgate.messages.rendering import NAMESPACED, fill
 
 GI = 2**30
 
@@ -95,3 +96,12 @@ def test_a_line_of_a_list_has_at_most_forty_characters(found: Message, text: str
 def test_a_failure_is_told_with_pod_node_and_exit_code() -> None:
     told = text_of(message("PhaseFailed", why=FAILED))
     assert told == "Failed: Pod main-3 failed on gpu-2: OOMKilled, exit code 137"
+
+
+def test_only_kinds_that_live_in_namespaces_are_looked_for_in_one() -> None:
+    assert {"workload", *(kind.stream_kind for kind in KINDS if kind.is_namespaced)} == NAMESPACED
+    for kind in ("ClusterQueue", "Topology", "Executor", "Token"):
+        assert remedy_of(message("ObjectNotFound", kind=kind)) == "Check the name."
+    for kind in ("Workload", "LocalQueue"):
+        told = remedy_of(message("ObjectNotFound", kind=kind))
+        assert told == "Check the name and the namespace."

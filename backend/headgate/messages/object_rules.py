@@ -18,7 +18,7 @@ TEXTS: Mapping[str, Text] = {
         "{name}: {errors:validation error}. [{pointer}: ]{first}",
         "Fix each entry of errors and send the object again.",
     ),
-    "ObjectNotFound": Text("{kind}[ {name}] not found", "Check the name and the namespace."),
+    "ObjectNotFound": Text("{kind}[ {name}] not found", "Check the {kind:place}."),
     "ObjectTerminating": Text(
         "{kind} {name} is being deleted", "Wait until it is gone, or choose another name."
     ),

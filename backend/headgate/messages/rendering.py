@@ -2,10 +2,10 @@
 
 A template is a sentence with arguments in braces. `{name}` formats by type; `{name:word}` counts
 (`{pods:pod}` is `1 pod` or `3 pods`); `{name:duration}`, `{name:time}`, `{name:label}`,
-`{name:number}`, `{name:user}`, `{name:all}` and `{name:lower}` format as `_FORMATS` says, and
-`{name:kind}` writes references with their kinds. `{name:uid}` is UNKNOWN where it is empty or the
-message refers to an object that is not visible. A part in square brackets is left out where an
-argument in it is absent, empty or false.
+`{name:number}`, `{name:user}`, `{name:all}`, `{name:lower}` and `{name:place}` format as `_FORMATS`
+says, and `{name:kind}` writes references with their kinds. `{name:uid}` is UNKNOWN where it is
+empty or the message refers to an object that is not visible. A part in square brackets is left out
+where an argument in it is absent, empty or false.
 """
 
 import re
@@ -232,6 +232,16 @@ def _label_text(value: Argument) -> str:
     return str(value).rpartition("/")[2] or str(value)
 
 
+NAMESPACED = frozenset(
+    {"workload", "localqueue", "disruptionbudget", "limitrange", "cronjob", "trainingruntime"}
+)
+"""Kinds of objects that live in namespaces, as streams name them."""
+
+
+def _place_text(kind: Argument) -> str:
+    return "name and the namespace" if str(kind).lower() in NAMESPACED else "name"
+
+
 _FORMATS: dict[str, Callable[[Argument], str]] = {
     "duration": _duration_argument,
     "time": _time_text,
@@ -241,6 +251,7 @@ _FORMATS: dict[str, Callable[[Argument], str]] = {
     "all": str,
     "lower": lambda value: str(value)[:1].lower() + str(value)[1:],
     "uid": str,
+    "place": _place_text,
 }
 
 
