@@ -12,6 +12,7 @@ import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
 import { applyEdit, editSimulationQuery } from "../api/edits";
+import { canBeUnblocked } from "../model/actions";
 import { type Change, changesOf, resultOf } from "../model/edits";
 import styles from "./verdict.module.css";
 
@@ -20,8 +21,7 @@ const MAX_SIMULATED = 3;
 export function Remedies({ explanation, workload }: { explanation: Explanation; workload: WorkloadObject }) {
   const { wouldUnblock } = explanation;
   const edits = useFirstEdits(explanation, workload);
-  // The explanation may be a moment behind the workload.
-  if (workload.status?.admission) return null;
+  if (!canBeUnblocked(workload)) return null;
   if (edits.length + wouldUnblock.length === 0) return null;
   return (
     <section aria-labelledby="remedies">

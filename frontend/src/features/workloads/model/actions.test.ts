@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Phase, WorkloadObject } from "@/lib/api/types";
 
-import { commandFor, mainAction, stageOf, stageRefusal, verbOf } from "./actions";
+import { canBeUnblocked, commandFor, mainAction, stageOf, stageRefusal, verbOf } from "./actions";
 
 function inPhase(phase: Phase, active = true): WorkloadObject {
   return {
@@ -55,4 +55,11 @@ test("the command says the same, one line per workload", () => {
 test("an action that waits for nothing says so, and one's own work needs no reason", () => {
   expect(verbOf("requeue", { phase: "Retrying", held: false, active: true })).toBe("Requeue now");
   expect(commandFor("cancel", ["team-a/x"], { reason: "", expirySeconds: 0 })).toBe("headgate cancel x -n team-a");
+});
+
+test("what has ended or has quota is not unblocked, also while its explanation still has remedies", () => {
+  expect(canBeUnblocked(inPhase("Pending"))).toBe(true);
+  expect(canBeUnblocked(inPhase("Cancelled"))).toBe(false);
+  const admitted = { ...inPhase("QuotaReserved"), status: { phase: "QuotaReserved", admission: { clusterQueue: "gpu" } } } as WorkloadObject;
+  expect(canBeUnblocked(admitted)).toBe(false);
 });

@@ -86,6 +86,11 @@ export function hasEnded({ phase }: Stage): boolean {
   return ENDED.includes(phase);
 }
 
+/** Whether something can still admit it: its explanation may be a moment behind, with remedies that came too late. */
+export function canBeUnblocked(workload: WorkloadObject): boolean {
+  return !workload.status?.admission && !hasEnded(stageOf(workload));
+}
+
 /** The verb on the button: what waits in backoff is requeued at once. */
 export function verbOf(action: WorkloadAction, { phase }: Stage): string {
   return action === "requeue" && phase === "Retrying" ? "Requeue now" : ACTION_WORDS[action].verb;
