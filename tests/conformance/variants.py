@@ -60,7 +60,7 @@ FIELDS = frozenset(
 )
 """Keys of objects, which are no names also where an object is called so."""
 
-LARGEST_CPU = (2**63 - 1) // 1000
+MAX_CPU = (2**63 - 1) // 1000
 """As amounts are counted in thousandths, in 64 bits."""
 
 PREFIX = "r"
@@ -117,7 +117,7 @@ def scaled(document: Document) -> None:
 
 def _is_at_limit(case: Document) -> bool:
     """Whether so many times an amount is more than any object may ask for."""
-    return any(int(found) * FACTOR > LARGEST_CPU for found in _WHOLE.findall(json.dumps(case)))
+    return any(int(found) * FACTOR > MAX_CPU for found in _WHOLE.findall(json.dumps(case)))
 
 
 def postponed(document: Document) -> None:
