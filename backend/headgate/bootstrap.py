@@ -67,7 +67,7 @@ from headgate.application.maintenance import (
 )
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.run_partition import Budget, Scheduler
-from headgate.application.scheduling_cycles import CycleRecord
+from headgate.application.scheduling_cycles import SHARE_PREFIX, CycleRecord, Shares
 from headgate.application.snapshot_store import (
     CACHE_NAME,
     Snapshot,
@@ -176,6 +176,7 @@ class Platform:
                 sweep_seconds=self.settings.sweep_seconds,
             ),
             note=self._note_cycles,
+            shares=Shares(lambda: self.inspection.sessions(SHARE_PREFIX)),
         )
 
     def _note_cycles(self, record: CycleRecord) -> None:
@@ -234,9 +235,10 @@ class Platform:
         if head == 0:
             return 0
         live = self.live_state()
-        snapshot = Snapshot(live.cluster_state, live.point)
-        SnapshotStore(self.state_cache, self.event_log).put(snapshot)
-        return snapshot.point.position
+        SnapshotStore(self.state_cache, self.event_log).put(
+            Snapshot(live.cluster_state, live.point)
+        )
+        return live.point.position
 
     def maintenance_schedule(self, tasks: tuple[MaintenanceTask, ...]) -> MaintenanceSchedule:
         """Returns the schedule of maintenance tasks, with those that need ports of a process."""
@@ -244,15 +246,12 @@ class Platform:
             "remove old pod logs": lambda _: self.remove_old_pod_logs(),
             "remove old uploads": lambda _: self.remove_old_uploads(),
         }
-        retention = [
-            MaintenanceTask(name=each, every_seconds=900.0, run=run)
-            for each, run in removals.items()
-        ]
-        options = SnapshotOptions(observer=self.name)
+        names = removals.items()
+        retention = [MaintenanceTask(name=n, every_seconds=900.0, run=run) for n, run in names]
+        options, archive = SnapshotOptions(observer=self.name), self.automatic_archive()
         comparison = SnapshotComparison(self.state_cache, self.event_log, time.monotonic, options)
         every = [*tasks, *retention, comparison.task()]
-        if (archive := self.automatic_archive()) is not None:
-            every.append(archive.task())
+        every += [archive.task()] if archive is not None else []
         return MaintenanceSchedule(tuple(every), self.maintenance, time.monotonic)
 
     def remove_old_uploads(self) -> int:

@@ -28,8 +28,9 @@ from headgate.application.cooperative import (
     run_yielding,
     stop_if_cancelled,
 )
-from headgate.application.live_state import LiveReader, LiveState, recover_from_rewind
+from headgate.application.live_state import LiveReader, LiveState
 from headgate.application.metrics_durations import RequestDurations
+from headgate.application.readiness import recover_from_rewind
 from tests.contracts.adapters import in_memory
 from tests.contracts.events import event, unit
 

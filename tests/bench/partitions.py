@@ -2,18 +2,22 @@
 
 The workers start at once on a log with a snapshot and events past it, and share out the partitions
 as they do. One worker alone holds and folds everything: the share of each of N is compared with 1/N
-of that.
+of that. Folded are the events that a fold takes; of the others it sees no more than their place.
 """
 
 import argparse
-from collections.abc import Sequence
+import os
+import threading
+from collections.abc import Container, Sequence
 
 import msgspec
 
 from headgate.application.run_partition import sweep
-from headgate.bootstrap import Platform, open_platform
+from headgate.application.scheduling_cycles import presence_of
+from headgate.bootstrap import AppendListener, Platform, open_platform
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.scheduling.partition.partition_layout import HasLayout, Scope
 from headgate.settings import Settings
 from tests.bench.children import start_child, tell, unshared_bytes, wait_for_parent
 from tests.bench.population import Population, filled_database
@@ -92,10 +96,11 @@ def _held(platform: Platform, workers: int) -> list[_Held]:
     children = [
         start_child("tests.bench.partitions", "--child", "--database", url) for _ in range(workers)
     ]
-    for child in children:
-        child.told()
-    for child in children:
-        child.go_on()
+    for _ in ("present", "ready"):
+        for child in children:
+            child.told()
+        for child in children:
+            child.go_on()
     held = [msgspec.convert(child.told(), _Held) for child in children]
     for child in children:
         child.end()
@@ -106,7 +111,13 @@ def _work(url: str) -> None:
     """Work as a worker until every worker has swept once, and tell what this one holds then."""
     folded = _counted_folds()
     settings = Settings(database_url=url, broker_url="memory://")
-    scheduler = open_platform(settings, name="bench worker").scheduler(_fail)
+    scheduler = open_platform(settings, name=f"bench worker {os.getpid()}").scheduler(_fail)
+    connected = threading.Event()
+    presence = presence_of(scheduler.owner)
+    AppendListener(url, lambda _: connected.set(), presence).start()
+    connected.wait()
+    tell("present")
+    wait_for_parent()
     before = unshared_bytes()
     sweep(scheduler, frozenset(), lambda: False)
     live = scheduler.live
@@ -127,13 +138,22 @@ def _work(url: str) -> None:
 def _counted_folds() -> list[int]:
     """Notes the position of each event that this process folds from now on."""
     folded: list[int] = []
-    fold = ClusterState.fold
+    fold, takes = ClusterState.fold, Scope.takes
 
     def counted(cluster_state: ClusterState, recorded: RecordedEvent) -> None:
         folded.append(recorded.position)
         fold(cluster_state, recorded)
 
+    def counted_takes(
+        scope: Scope, recorded: RecordedEvent, held: Container[str], known: HasLayout
+    ) -> bool:
+        is_taken = takes(scope, recorded, held, known)
+        if not is_taken:
+            folded.pop()
+        return is_taken
+
     ClusterState.fold = counted  # type: ignore[method-assign, assignment]
+    Scope.takes = counted_takes  # type: ignore[method-assign, assignment]
     return folded
 
 

@@ -33,7 +33,7 @@ CHANGES = (
 )
 END_OF_LISTENERS = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE application_name = 'headgate-listener' AND datname = current_database()
+    WHERE application_name = 'headgate-share test' AND datname = current_database()
 """
 
 
@@ -239,7 +239,7 @@ def test_a_listener_tells_the_cause_of_an_outage_once(
 
     monkeypatch.setattr("headgate.adapters.postgres.tail.RECONNECT_SECONDS", 0.01)
     monkeypatch.setattr("headgate.adapters.postgres.tail.psycopg.connect", connect_later)
-    listener = AppendListener(fresh_database_url, lambda _: heard.release())
+    listener = AppendListener(fresh_database_url, lambda _: heard.release(), "headgate-share test")
     with structlog.testing.capture_logs() as told:
         listener.start()
         assert heard.acquire(timeout=PATIENCE_SECONDS), "it listens"

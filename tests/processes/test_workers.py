@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import time
+from collections import Counter
 from pathlib import Path
 
 import psycopg
@@ -14,7 +16,14 @@ from headgate.domain.workloads.events import WorkloadAdmitted
 from headgate.embedded.servers import start_postgres
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.processes.programs import Broker, Workers, wait_until
-from tests.workers.cluster import admitted, cluster, record, submitted, submitted_many
+from tests.workers.cluster import (
+    admitted,
+    cluster,
+    folded,
+    record,
+    submitted,
+    submitted_many,
+)
 
 SECONDS_TO_END = 60.0
 ADMISSIONS = "SELECT count(*) FROM event WHERE type = 'workload.admitted'"
@@ -24,7 +33,11 @@ WORKERS = """
 """
 END_OF_LISTENERS = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE application_name = 'headgate-listener' AND datname = current_database()
+    WHERE application_name LIKE 'headgate-share %' AND datname = current_database()
+"""
+PRESENCES = """
+    SELECT count(DISTINCT application_name) FROM pg_stat_activity
+    WHERE application_name LIKE 'headgate-share %' AND datname = current_database()
 """
 LOCK_HOLDERS = """
     SELECT count(DISTINCT pid) FROM pg_locks AS held
@@ -99,6 +112,57 @@ def test_a_killed_worker_is_replaced_by_another_and_nothing_is_admitted_twice(
     workers.start()
     wait_until(lambda: len(admissions(adapters)) == 301, "the second goes on")
     assert len(set(admissions(adapters))) == 301
+
+
+def test_workers_share_out_partitions_and_take_over_those_of_a_killed_one(
+    adapters: Adapters, workers: Workers, fresh_database_url: str
+) -> None:
+    queues = [f"q{number}" for number in range(6)]
+    record(adapters.log, *cluster(*queues))
+    every = [workers.start() for _ in range(3)]
+
+    def submit(prefix: str) -> None:
+        for queue in queues:
+            record(adapters.log, *submitted_many(queue, 5, prefix=prefix))
+
+    def are_all_admitted(count: int) -> bool:
+        return len(admissions(adapters)) >= count
+
+    def owners() -> dict[str, int]:
+        return dict(Counter(row.owner for row in adapters.partitions.rows()))
+
+    def are_shared(number: int) -> bool:
+        return sorted(owners().values()) == [len(queues) // number] * (number - 1) + [
+            len(queues) // number + 1
+        ]
+
+    wait_until(lambda: _presences(fresh_database_url) == 3, "all three share")
+    submit("first")
+    wait_until(lambda: are_all_admitted(30), "all are admitted")
+    for number in range(50):
+        if are_shared(3):
+            break
+        record(adapters.log, *(submitted(f"again-{number}-{queue}", queue) for queue in queues))
+        time.sleep(0.2)
+    assert are_shared(3), owners()
+
+    known = len(admissions(adapters))
+    every[1].kill()
+    submit("after")
+    wait_until(lambda: len(admissions(adapters)) >= known + 30, "the others take over")
+    every.append(workers.start())
+    wait_until(lambda: _presences(fresh_database_url) == 3, "another one shares")
+    submit("last")
+    wait_until(lambda: adapters.partitions.agenda().due == [], "all is done")
+    assert len(set(admissions(adapters))) == len(admissions(adapters))
+    assert set(admitted(adapters.log)) == set(folded(adapters.log).workloads)
+
+
+def _presences(database_url: str) -> int:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        row = connection.execute(PRESENCES).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def test_an_emptied_and_a_dead_broker_cost_only_time(

@@ -19,7 +19,7 @@ def state_digest(cluster_state: ClusterState) -> dict[str, Any]:
             name: dict(sorted(c.items()))
             for name, c in _filled(cluster_state.partition_index.counts)
         },
-        **{key: _partition(cluster_state, key) for key in cluster_state.partition_keys()},
+        **{key: partition_digest(cluster_state, key) for key in cluster_state.partition_keys()},
     }
 
 
@@ -74,7 +74,8 @@ def _entries(entries: dict[str, PendingEntry]) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def _partition(cluster_state: ClusterState, key: str) -> dict[str, Any]:
+def partition_digest(cluster_state: ClusterState, key: str) -> dict[str, Any]:
+    """What is kept up to date of one partition."""
     partition = cluster_state.partition(key)
     return {
         "usage": partition.usage,

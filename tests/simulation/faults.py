@@ -15,7 +15,7 @@ from headgate.application.ports import (
     Verdict,
 )
 from headgate.domain.values.instants import Instant
-from headgate.event_log.chain import LogBatch, LogPoint
+from headgate.event_log.chain import EventReader, LogBatch, LogPoint
 
 HUNG_SECONDS = 10
 SLOW_SECONDS = 2
@@ -75,9 +75,11 @@ class FaultySession:
         self._partitions = partitions
         self.row: PartitionRow = session.row
 
-    def catch_up(self, point: LogPoint, *, limit: int = 5_000) -> LogBatch:
+    def catch_up(
+        self, point: LogPoint, *, limit: int = 5_000, reader: EventReader | None = None
+    ) -> LogBatch:
         self._maybe_hang()
-        return self._session.catch_up(point, limit=limit)
+        return self._session.catch_up(point, limit=limit, reader=reader)
 
     def point_at(self, position: int) -> LogPoint:
         return self._session.point_at(position)

@@ -11,8 +11,9 @@ from headgate.application.commands.decide import decide_commands, unit_of_result
 from headgate.application.commands.requests import DesiredObject, StreamCommand
 from headgate.application.commands.submission_commands import submission
 from headgate.application.cooperative import at_once
-from headgate.application.live_state import LiveState, recover_from_rewind
+from headgate.application.live_state import LiveState
 from headgate.application.ports import AppendConflict, Appended, AppendUnit, EventLog, Ids, Loaded
+from headgate.application.readiness import recover_from_rewind
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import EventMetadata

@@ -83,7 +83,9 @@ def refuse_no_lost_past(
     return Unchecked.refusal(database, replace(unit, past=None), *given, **named)
 
 
-def read_on_without_comparing(database: MemoryDatabase, point: LogPoint, limit: int) -> LogBatch:
+def read_on_without_comparing(
+    database: MemoryDatabase, point: LogPoint, limit: int, _reader: object = None
+) -> LogBatch:
     events = database.events[point.position : point.position + limit]
     after = database.point_at(min(point.position + len(events), database.head))
     assert after is not None

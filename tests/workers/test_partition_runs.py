@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from headgate.application.live_state import LiveState, recover_from_rewind
+from headgate.application.live_state import LiveState
 from headgate.application.ports import EventFilter, PartitionSession, Unavailable, WorkloadQuery
+from headgate.application.readiness import recover_from_rewind
 from headgate.application.run_partition import Budget, PartitionRun, sweep
 from headgate.application.scheduling_cycles import SCHEDULER
 from headgate.application.snapshot_store import CACHE_NAME, NewFold, SnapshotRule

@@ -1,7 +1,7 @@
 """The ticker of the queue `admission`; no other thread of the process uses the live state."""
 
-from headgate.application.live_state import recover_from_rewind
 from headgate.application.projections.followers import FollowerRunner
+from headgate.application.readiness import recover_from_rewind
 from headgate.application.run_partition import Scheduler, sweep
 from headgate.event_log.chain import PastLost
 from headgate_workers.ticker import Ticker, TickerCallbacks

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import structlog
 
+from headgate.application.scheduling_cycles import presence_of
 from headgate.bootstrap import (
     ADMISSION_QUEUE,
     WORKER_PREFIX,
@@ -61,7 +62,8 @@ def ticker_of(queue: str, broken: Callable[[], None]) -> Ticker:
         )
         ticker = admission.ticker
         url = _process.settings.database_url
-        _process.listener = AppendListener(url, admission.appended)
+        presence = presence_of(platform().name)
+        _process.listener = AppendListener(url, admission.appended, presence)
         _process.listener.start()
     else:
         ticker = UpkeepTicker(

@@ -85,13 +85,13 @@ from headgate.application.cooperative import CountedThreads
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_stores import RendezvousPorts
 from headgate.application.file_stores import GIBIBYTE, MEBIBYTE, LogStoreSize
-from headgate.application.live_state import LiveReader, recover_from_rewind
+from headgate.application.live_state import LiveReader
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_durations import CycleDurations
 from headgate.application.ports import AppendUnit, Unavailable
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.queries.views import did_you_mean
-from headgate.application.readiness import ReadinessWatch
+from headgate.application.readiness import ReadinessWatch, recover_from_rewind
 from headgate.bootstrap import AnswerLimits, Platform, open_platform
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS

@@ -325,3 +325,9 @@ def collect_seldom() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
+
+
+def collect_dropped() -> None:
+    """Collects what was dropped since, of that which `collect_seldom` left out as well."""
+    gc.unfreeze()
+    gc.collect()

@@ -37,7 +37,7 @@ from headgate.domain.recorded_event import (
     workload_stream,
 )
 from headgate.domain.values.instants import Instant
-from headgate.event_log.chain import LogBatch, LogPoint
+from headgate.event_log.chain import EventReader, LogBatch, LogPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,12 @@ class HistoricalLog:
         """Up to `limit` events after that position in order."""
         return self.live.read(after, limit=limit, up_to=self._end(up_to))
 
-    def read_on(self, point: LogPoint, *, limit: int) -> LogBatch:
+    def read_on(
+        self, point: LogPoint, *, limit: int, reader: EventReader | None = None
+    ) -> LogBatch:
         """A bug: nothing goes on from a past."""
-        raise AssertionError(f"{limit} events were to follow on {point.position} in the past")
+        what = f"{limit} events were to follow on {point.position} in the past"
+        raise AssertionError(what if reader is None else f"{what}, some not decoded")
 
     def forget_lost_past(self) -> None:
         """A bug: nothing is deleted in the past."""

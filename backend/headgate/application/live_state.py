@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from headgate.application.commands.append_unit import rows_of
 from headgate.application.cooperative import (
     Cooperative,
     Result,
+    collect_dropped,
     collect_seldom,
     never_paused,
     run_yielding,
     without_collection,
 )
 from headgate.application.failures import GapInLog, ReleaseTooOld
-from headgate.application.ports import AppendUnit, EventLog, NewEvent, Tail, Unavailable
+from headgate.application.ports import EventLog, Tail, Unavailable
 from headgate.application.snapshot_store import (
     Snapshot,
     SnapshotOptions,
@@ -28,15 +28,10 @@ from headgate.application.snapshot_store import (
     StateCache,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import (
-    LOG_STREAM,
-    EventMetadata,
-    LogRewound,
-    RecordedEvent,
-    evolve,
-)
-from headgate.domain.scheduling.partition.wakes import ALL_PARTITIONS
+from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.scheduling.partition.partition_layout import Scope
 from headgate.event_log.chain import LogBatch, LogPoint, PastLost
+from headgate.event_log.folds import reader_of, restrict
 
 READ_LIMIT = 2_000
 NEVER_SYNCED = -1
@@ -53,10 +48,11 @@ class LostPast:
 
 @dataclass(slots=True)
 class LiveState:
-    """One Cell for one process. One thread may use it (ADR 0009); any thread may call `mark_stale`.
+    """One fold for one process. One thread may use it (ADR 0009); any thread may call `mark_stale`.
 
-    `elapsed` counts seconds; only differences of it mean anything. `observer` names the process.
-    `lost` is set from `lose` until the process has recovered from a rewound log.
+    `elapsed` counts seconds from any start, `observer` names the process. `lost` is set from `lose`
+    until the process has recovered from a rewound log. `share` has the partitions of which the fold
+    has the workloads, as far as they are enough (`Scope`), None for all.
     """
 
     event_log: EventLog
@@ -66,16 +62,17 @@ class LiveState:
     observer: str = "headgate"
     synced_at: int = NEVER_SYNCED
     lost: LostPast | None = None
+    share: frozenset[str] | None = None
     _state: ClusterState | None = None
     _point: LogPoint | None = None
     _is_stale: bool = False
+    _has_dropped: bool = False
     _kept_position: int = 0
     _kept_at: float = 0.0
     _keeper: SnapshotStore = field(init=False)
 
     def __post_init__(self) -> None:
-        options = SnapshotOptions(observer=self.observer)
-        self._keeper = SnapshotStore(self.state_cache, self.event_log, options)
+        self._open_keeper()
 
     @property
     def cluster_state(self) -> ClusterState:
@@ -102,8 +99,29 @@ class LiveState:
         assert self._point is not None
         return self._point
 
+    def keep_share(self, share: frozenset[str] | None) -> None:
+        """Says which partitions the process schedules from now on; others leave the fold."""
+        if share == self.share:
+            return
+        self.share, state = share, self._state
+        scope = None if state is None else state.scope
+        if (
+            state is None
+            or scope is None
+            or share is None
+            or not scope.follows(share, state.layout)
+        ):
+            self.drop()
+
+    @property
+    def is_lacking(self) -> bool:
+        """Whether the fold must be loaded again, as its partitions need more than it has kept."""
+        state = self._state
+        return state is not None and state.scope is not None and state.scope.lacks(state.layout)
+
     def drop(self) -> None:
         """Forgets the fold; the next use loads it again."""
+        self._has_dropped = self._has_dropped or self._state is not None
         self._state = None
         self._point = None
         self.synced_at = NEVER_SYNCED
@@ -130,7 +148,7 @@ class LiveState:
 
     def catch_up_with_log(self) -> None:
         """Folds everything that the log has by now; raises `PastLost`."""
-        while (batch := self.event_log.read_on(self.point, limit=READ_LIMIT)).events:
+        while (batch := self._next(self.point, self.cluster_state)).events:
             self.catch_up(batch)
 
     def stand_at(self, point: LogPoint) -> None:
@@ -141,7 +159,7 @@ class LiveState:
     def keep(self) -> bool:
         """Writes the fold to the state cache if the rule says so; returns whether it did."""
         cluster_state = self._state
-        if cluster_state is None:
+        if cluster_state is None or cluster_state.scope is not None:
             return False
         grown = cluster_state.position - self._kept_position
         if not self.keep_rule.is_due(events=grown, seconds=self.elapsed() - self._kept_at):
@@ -151,23 +169,43 @@ class LiveState:
         return True
 
     def _verify(self) -> None:
-        point = self._point
-        if point is not None and self.event_log.point_at(point.position) != point:
+        if (point := self._point) and self.event_log.point_at(point.position) != point:
             raise PastLost(point)
         self._is_stale = False
 
     def _begin(self) -> None:
+        if self._has_dropped:
+            collect_dropped()
         with without_collection():
-            cluster_state, point = self._keeper.first()
-            kept_position = cluster_state.position
-            while (batch := self.event_log.read_on(point, limit=READ_LIMIT)).events:
-                for recorded in batch.events:
-                    cluster_state.apply(recorded)
-                point = batch.point
+            cluster_state, kept_position, point = self._loaded(self.share)
+            if (scope := cluster_state.scope) is not None and scope.lacks(cluster_state.layout):
+                cluster_state, kept_position, point = self._loaded(None)
+            if self.share is not None:
+                if cluster_state.scope is None:
+                    restrict(cluster_state, Scope(self.share))
+                # What it has decoded is more than what the fold keeps.
+                self._open_keeper()
         self._state, self._point = cluster_state, point
-        self._is_stale = False
+        self._is_stale = self._has_dropped = False
         self._kept_position, self._kept_at = kept_position, self.elapsed()
         collect_seldom()
+
+    def _loaded(self, share: frozenset[str] | None) -> tuple[ClusterState, int, LogPoint]:
+        """The latest snapshot, folded on to the end of the log; and the position of the former."""
+        cluster_state, point = self._keeper.first(share)
+        kept_position = point.position
+        while (batch := self._next(point, cluster_state)).events:
+            for recorded in batch.events:
+                cluster_state.apply(recorded)
+            point = batch.point
+        return cluster_state, kept_position, point
+
+    def _next(self, point: LogPoint, cluster_state: ClusterState) -> LogBatch:
+        return self.event_log.read_on(point, limit=READ_LIMIT, reader=reader_of(cluster_state))
+
+    def _open_keeper(self) -> None:
+        options = SnapshotOptions(observer=self.observer)
+        self._keeper = SnapshotStore(self.state_cache, self.event_log, options)
 
 
 LOG = structlog.get_logger()
@@ -251,8 +289,7 @@ class LiveReader:
         if self.cluster_state.position >= position:
             return True
         seen: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        entry = (position, seen)
-        self._waiting.append(entry)
+        self._waiting.append(entry := (position, seen))
         try:
             await asyncio.wait_for(seen, within_seconds)
         except TimeoutError:
@@ -361,40 +398,3 @@ class LiveReader:
         if not task.cancelled() and (failure := task.exception()) is not None:
             self.ready = False
             self._broken(failure)
-
-
-ACTOR = "system"
-
-
-def recover_from_rewind(live: LiveState) -> ClusterState:
-    """Folds the log as it is now, and records that it lost events, unless that is recorded.
-
-    What is kept of the lost positions beside the log is deleted first. May be called again after
-    it raised `Unavailable` or `PastLost`.
-    """
-    lost = live.lost
-    assert lost is not None, "there is nothing to recover from"
-    live.event_log.forget_lost_past()
-    cluster_state = live.cluster_state
-    history = cluster_state.log_history
-    LOG.error("log rewound", read_up_to=lost.position, head=cluster_state.position)
-    if history is None or history.count <= lost.known_rewinds:
-        _record(live, lost.position)
-    live.lost = None
-    return cluster_state
-
-
-def _record(live: LiveState, read_up_to: int) -> None:
-    """Appends the event; a conflict says that another process was first."""
-    cluster_state, at = live.cluster_state, live.event_log.now()
-    event = LogRewound(read_up_to=read_up_to, head=cluster_state.position, observer=live.observer)
-    state = evolve(cluster_state.state_of(LOG_STREAM), event, at)
-    unit = AppendUnit(
-        at=at,
-        metadata=EventMetadata(actor=ACTOR),
-        expected={LOG_STREAM: cluster_state.version_of(LOG_STREAM)},
-        events=(NewEvent(stream=LOG_STREAM, event=event, wakes=ALL_PARTITIONS, guards=True),),
-        rows=rows_of(LOG_STREAM, state),
-        past=live.point,
-    )
-    live.event_log.append([unit])

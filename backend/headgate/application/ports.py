@@ -24,7 +24,7 @@ from headgate.application.workload_filter import (
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
-from headgate.event_log.chain import LogBatch, LogPoint
+from headgate.event_log.chain import EventReader, LogBatch, LogPoint
 
 
 class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,8 +199,10 @@ class EventLog(Protocol):
     def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[RecordedEvent]:
         """Up to `limit` events after that position in order; raises `GapInLog` at a gap."""
 
-    def read_on(self, point: LogPoint, *, limit: int) -> LogBatch:
-        """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
+    def read_on(
+        self, point: LogPoint, *, limit: int, reader: EventReader | None = None
+    ) -> LogBatch:
+        """Up to `limit` events after a point, or `PastLost`; `NOT_READ` for those not needed."""
 
     def forget_lost_past(self) -> None:
         """Delete idempotency answers and cached folds of positions that the log does not have."""
@@ -335,8 +337,10 @@ class PartitionSession(Protocol):
 
     row: PartitionRow
 
-    def catch_up(self, point: LogPoint, *, limit: int = 5_000) -> LogBatch:
-        """Events after a point of the log, in the session, also after a commit; or `PastLost`."""
+    def catch_up(
+        self, point: LogPoint, *, limit: int = 5_000, reader: EventReader | None = None
+    ) -> LogBatch:
+        """As `EventLog.read_on`, in the session, also after a commit."""
 
     def point_at(self, position: int) -> LogPoint:
         """The point of the log at a position that the session has appended or read."""

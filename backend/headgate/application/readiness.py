@@ -1,4 +1,7 @@
-"""Whether a process can serve: the database answers and takes writes, and workers decide."""
+"""Whether a process can serve: the database answers and takes writes, and workers decide.
+
+And how it goes on where the log has lost events.
+"""
 
 import asyncio
 import time
@@ -9,9 +12,13 @@ from typing import Literal, Protocol
 import msgspec
 import structlog
 
-from headgate.application.commands.append_unit import GroupCommit
+from headgate.application.commands.append_unit import GroupCommit, rows_of
 from headgate.application.failures import OutageCause
-from headgate.application.ports import EventLog, PartitionRow, Unavailable
+from headgate.application.live_state import LiveState
+from headgate.application.ports import AppendUnit, EventLog, NewEvent, PartitionRow, Unavailable
+from headgate.domain.cluster_state import ClusterState
+from headgate.domain.recorded_event import LOG_STREAM, EventMetadata, LogRewound, evolve
+from headgate.domain.scheduling.partition.wakes import ALL_PARTITIONS
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
 
@@ -169,3 +176,40 @@ class ReadinessWatch:
 
 def _unavailable(reason: Message) -> Readiness:
     return Readiness(status="unavailable", reasons=(reason,))
+
+
+ACTOR = "system"
+
+
+def recover_from_rewind(live: LiveState) -> ClusterState:
+    """Folds the log as it is now, and records that it lost events, unless that is recorded.
+
+    What is kept of the lost positions beside the log is deleted first. May be called again after
+    it raised `Unavailable` or `PastLost`.
+    """
+    lost = live.lost
+    assert lost is not None, "there is nothing to recover from"
+    live.event_log.forget_lost_past()
+    cluster_state = live.cluster_state
+    history = cluster_state.log_history
+    log.error("log rewound", read_up_to=lost.position, head=cluster_state.position)
+    if history is None or history.count <= lost.known_rewinds:
+        _record(live, lost.position)
+    live.lost = None
+    return cluster_state
+
+
+def _record(live: LiveState, read_up_to: int) -> None:
+    """Appends the event; a conflict says that another process was first."""
+    cluster_state, at = live.cluster_state, live.event_log.now()
+    event = LogRewound(read_up_to=read_up_to, head=cluster_state.position, observer=live.observer)
+    state = evolve(cluster_state.state_of(LOG_STREAM), event, at)
+    unit = AppendUnit(
+        at=at,
+        metadata=EventMetadata(actor=ACTOR),
+        expected={LOG_STREAM: cluster_state.version_of(LOG_STREAM)},
+        events=(NewEvent(stream=LOG_STREAM, event=event, wakes=ALL_PARTITIONS, guards=True),),
+        rows=rows_of(LOG_STREAM, state),
+        past=live.point,
+    )
+    live.event_log.append([unit])

@@ -22,8 +22,10 @@ from headgate.application.ports import (
 )
 from headgate.application.scheduling_cycles import (
     SCHEDULER,
+    Backoff,
     CycleRecord,
     PlanRequest,
+    Shares,
     Stopwatch,
     discard_record,
     plan_batch,
@@ -38,6 +40,7 @@ from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant, seconds_after
 from headgate.domain.workloads.ended import expired_deletion
 from headgate.event_log.chain import PastLost
+from headgate.event_log.folds import reader_of
 
 CATCH_UP_LIMIT = 5_000
 MAX_FAILURE_CHARACTERS = 500
@@ -62,25 +65,12 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Backoff:
-    """When a halted partition is tried again: twice the wait after every failure in a row."""
-
-    first_seconds: int = 1
-    max_seconds: int = 300
-
-    def seconds_after(self, failures: int) -> int:
-        """The wait after this many failures in a row, counting the latest."""
-        doublings = min(max(failures - 1, 0), 30)
-        return min(self.first_seconds << doublings, self.max_seconds)
-
-
-@dataclass(frozen=True, slots=True)
 class Scheduler:
     """What a worker process schedules with.
 
     `owner` names the session for people; the fence does not depend on it. `elapsed` counts seconds;
     only differences of it mean anything. `report` is told of each halted partition, `note` of
-    each plan that decided something.
+    each plan that decided something. `shares` tells which partitions are those of this worker.
     """
 
     partitions: Partitions
@@ -92,6 +82,7 @@ class Scheduler:
     budget: Budget = field(default_factory=Budget)
     backoff: Backoff = field(default_factory=Backoff)
     note: Callable[[CycleRecord], None] = discard_record
+    shares: Shares = field(default_factory=Shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +145,8 @@ def _step(scheduler: Scheduler, key: str, progress: _Progress) -> RunOutcome | N
 def _exists(scheduler: Scheduler, key: str) -> bool:
     """Whether the partition exists, once the rows match the known configuration."""
     live = scheduler.live
+    if live.is_lacking:
+        live.drop()
     sync_partitions(scheduler)
     if key in live.cluster_state.partition_keys():
         return True
@@ -192,7 +185,7 @@ def _work(
 ) -> RunOutcome | None:
     live = scheduler.live
     position = _catch_up(live, session)
-    if live.cluster_state.config_position != live.synced_at:
+    if live.is_lacking or live.cluster_state.config_position != live.synced_at:
         return None
     next_expiry = _next_expiry(live.cluster_state, session)
     if next_expiry is not None and next_expiry <= (at := session.now()):
@@ -260,7 +253,8 @@ def _earlier(due: Instant | None, other: Instant | None) -> Instant | None:
 def _catch_up(live: LiveState, session: PartitionSession) -> int:
     is_behind = True
     while is_behind:
-        batch = session.catch_up(live.point, limit=CATCH_UP_LIMIT)
+        reader = reader_of(live.cluster_state)
+        batch = session.catch_up(live.point, limit=CATCH_UP_LIMIT, reader=reader)
         live.catch_up(batch)
         is_behind = len(batch.events) == CATCH_UP_LIMIT
     return live.cluster_state.position
@@ -321,7 +315,8 @@ def _between(
         return []
     if last - before > CATCH_UP_LIMIT:
         return None
-    found = session.catch_up(live.point, limit=last - before).events
+    reader = reader_of(live.cluster_state)
+    found = session.catch_up(live.point, limit=last - before, reader=reader).events
     return found if all(live.cluster_state.may_come_after(each) for each in found) else None
 
 
@@ -371,14 +366,17 @@ class SweepResult:
 def sweep(
     scheduler: Scheduler, nudged: frozenset[str], is_stopping: Callable[[], bool]
 ) -> SweepResult:
-    """Plans every due partition, nudged ones first.
+    """Plans every due partition of this worker's share, nudged ones first.
 
     Whether a partition is due is a comparison in the database, never a flag (ADR 0003).
     Raises `Unavailable` while the database cannot be reached.
     """
+    share_of = partial(scheduler.shares.share_of, scheduler.owner, scheduler.partitions)
+    scheduler.live.keep_share(share_of(scheduler.elapsed()))
     agenda = synced_agenda(scheduler)
+    scheduler.live.keep_share(share_of(scheduler.elapsed(), agenda.due))
     decisions, left_to_others = 0, set[str]()
-    for key in sorted(agenda.due, key=lambda due: (due not in nudged, due)):
+    for key in sorted(scheduler.shares.own(agenda.due), key=lambda due: (due not in nudged, due)):
         if is_stopping():
             break
         turn = run_partition(scheduler, key)
@@ -387,7 +385,7 @@ def sweep(
             left_to_others.add(key)
     # The notification of an event that a turn has folded does not wake this worker again.
     left = synced_agenda(scheduler) if agenda.due else agenda
-    if not left_to_others.issuperset(left.due):
+    if not left_to_others.issuperset(scheduler.shares.own(left.due)):
         return SweepResult(decisions, 0.0)
     return SweepResult(decisions, _idle_seconds(left, scheduler.budget.sweep_seconds))
 

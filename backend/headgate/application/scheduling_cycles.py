@@ -1,10 +1,12 @@
 """Cycle after cycle planned within a budget, as one unit to commit, and the record of them.
 
-A record has the input of one plan, what came of it, and how long it took.
+A record has the input of one plan, what came of it, and how long it took. And which partitions a
+worker plans.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Literal, Protocol
 
 import msgspec
@@ -12,12 +14,21 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from headgate.application.commands.append_unit import unit_of
-from headgate.application.ports import AppendConflict, Appended, AppendUnit, Fence, Verdict
+from headgate.application.ports import (
+    AppendConflict,
+    Appended,
+    AppendUnit,
+    Fence,
+    PartitionRow,
+    Partitions,
+    Verdict,
+)
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.scheduling.cycle import plan_cycles
 from headgate.domain.scheduling.cycle_context import Decision
 from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
+from headgate.domain.scheduling.partition.partition_layout import shared_out
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadQuotaReserved
 
@@ -282,3 +293,98 @@ def record_of(
 def _reservations(planned: PlannedBatch) -> int:
     events = planned.unit.events if planned.unit else ()
     return sum(isinstance(new.event, WorkloadQuotaReserved) for new in events)
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """When a halted partition is tried again: twice the wait after every failure in a row."""
+
+    first_seconds: int = 1
+    max_seconds: int = 300
+
+    def seconds_after(self, failures: int) -> int:
+        """The wait after this many failures in a row, counting the latest."""
+        doublings = min(max(failures - 1, 0), 30)
+        return min(self.first_seconds << doublings, self.max_seconds)
+
+
+SHARE_PREFIX = "headgate-share"
+SHARE_SECONDS = 1.0
+NEGLECTED_SECONDS = 30.0
+"""After so long with work and without a plan, the worker of a partition is taken for absent."""
+ABSENT_SECONDS = 60.0
+
+
+def presence_of(owner: str) -> str:
+    """The name of a connection that a worker holds as long as it shares out partitions."""
+    return f"{SHARE_PREFIX} {sha256(owner.encode()).hexdigest()[:16]}"
+
+
+def _none_present() -> Collection[str]:
+    return ()
+
+
+@dataclass(slots=True)
+class Shares:
+    """Which partitions a worker schedules; it asks once a second, and where one is new.
+
+    `present` gives the presences of the workers that are connected. All workers compute the same
+    shares from them and from the rows of partitions, which name the worker that had each last. That
+    two differ for a moment does no harm, as the lock of a partition decides, nor that one hangs:
+    its partitions go to others once they are neglected.
+    """
+
+    present: Callable[[], Collection[str]] = _none_present
+    _asked_at: float | None = None
+    _share: frozenset[str] | None = None
+    _keys: frozenset[str] = frozenset()
+    _of_others: dict[str, str] = field(default_factory=dict)
+    _waiting: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _absent: dict[str, float] = field(default_factory=dict)
+
+    def share_of(
+        self, owner: str, partitions: Partitions, now: float, due: Collection[str] = ()
+    ) -> frozenset[str] | None:
+        """The partitions of a worker at a time in seconds; None for all, if it is the only one."""
+        is_new = self._share is not None and not self._keys.issuperset(due)
+        if self._asked_at is None or is_new or now - self._asked_at >= SHARE_SECONDS:
+            self._asked_at, own = now, presence_of(owner)
+            present = set(self.present())
+            if len(present) < 2 or own not in present:  # noqa: PLR2004 - two share, one does not
+                self._share = None
+                self._waiting.clear()
+            else:
+                self._share = self._shared_out(partitions, present, own, now)
+        return self._share
+
+    def own(self, due: Collection[str]) -> Collection[str]:
+        """Those of some partitions that the worker schedules by its latest share."""
+        return due if self._share is None else self._share.intersection(due)
+
+    def _shared_out(
+        self, partitions: Partitions, present: set[str], own: str, now: float
+    ) -> frozenset[str]:
+        rows, due = partitions.rows(), set(partitions.agenda().due)
+        for row in rows:
+            self._note_neglect(row, now, is_due=row.key in due)
+        self._absent = {each: until for each, until in self._absent.items() if until > now}
+        owners = {row.key: presence_of(row.owner or "") for row in rows}
+        self._keys = frozenset(owners)
+        shares = shared_out(list(owners), owners, (present - self._absent.keys()) | {own})
+        self._of_others = {
+            key: worker for worker, keys in shares.items() if worker != own for key in keys
+        }
+        return shares[own]
+
+    def _note_neglect(self, row: PartitionRow, now: float, *, is_due: bool) -> None:
+        """Take the worker of a partition for absent that has had work for long without a plan."""
+        worker = self._of_others.get(row.key)
+        if worker is None or not is_due:
+            self._waiting.pop(row.key, None)
+            return
+        epoch, since = self._waiting.setdefault(row.key, (row.epoch, now))
+        if epoch != row.epoch:
+            self._waiting[row.key] = (row.epoch, now)
+        elif now - since >= NEGLECTED_SECONDS:
+            self._absent[worker] = now + ABSENT_SECONDS
+            del self._waiting[row.key]

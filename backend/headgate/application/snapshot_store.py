@@ -26,9 +26,12 @@ from headgate.domain.recorded_event import (
     EventMetadata,
     SnapshotDiscarded,
 )
+from headgate.domain.rounds.state import named_while_open
+from headgate.domain.scheduling.partition.partition_layout import Scope
+from headgate.domain.workloads.specs import replaced_key
 from headgate.domain.workloads.state import Workload, with_shared_parts
 from headgate.event_log.chain import LogPoint
-from headgate.event_log.folds import STATE_VERSIONS, StateVersions, differing_stream
+from headgate.event_log.folds import STATE_VERSIONS, StateVersions, differing_stream, restrict
 
 Parts = Mapping[str, bytes | None]
 """Parts of a fold by name; None for one that is there already."""
@@ -86,6 +89,7 @@ MIN_REUSE_DIVISOR = 3
 """A part is written anew as far as it is needed once only one in so many of it is."""
 
 WorkloadChunk = dict[str, Workload]
+Share = frozenset[str] | None  # the partitions of which a fold is to have the workloads
 
 
 class _Kept(msgspec.Struct, kw_only=True):
@@ -158,17 +162,21 @@ class SnapshotStore:
         self._parts: OrderedDict[str, WorkloadChunk] = OrderedDict()
         self._sizes: dict[str, int] = {}
 
-    def first(self) -> Snapshot:
+    def first(self, share: Share = None) -> Snapshot:
         """The fold to go on from at the start of a process: the latest one, or that of no event."""
-        found = self.newest(at_most=self._event_log.head())
+        found = self.newest(at_most=self._event_log.head(), share=share)
         start = self._event_log.point_at(0) if found is None else found.point
         if start is None:
             raise GapInLog("the chain of the log does not begin at its first position")
+        if found is None and share is not None:
+            restrict(empty := ClusterState(), Scope(share))
+            return Snapshot(empty, start)
         return found or Snapshot(ClusterState(), start)
 
-    def newest(self, *, at_most: int, after: int = 0) -> Snapshot | None:
+    def newest(self, *, at_most: int, after: int = 0, share: Share = None) -> Snapshot | None:
         """The latest fold that is whole, past `after` and not past `at_most`.
 
+        With a share it has the workloads of these partitions only, where that is enough.
         A fold of another past than the log has is passed over. At its first use a sample of its
         streams is folded anew: if one differs, or the fold cannot be read, no snapshot is read.
         """
@@ -177,7 +185,7 @@ class SnapshotStore:
             if found is None or found.position <= after:
                 return None
             try:
-                snapshot = self._read(found)
+                snapshot = self._read(found, share)
             except UNREADABLE:
                 self.discard(found.position)
                 return None
@@ -204,13 +212,14 @@ class SnapshotStore:
             self._cache.forget(CACHE_NAME)
         self._forget_parts()
 
-    def _read(self, found: CachedFold) -> Snapshot | None:
+    def _read(self, found: CachedFold, share: Share) -> Snapshot | None:
         """The fold, or None if parts of it are gone or the log has another past."""
         kept = _unpacked(found.body, _Kept)
         point = LogPoint(log_id=kept.log_id, position=found.position, chain=kept.chain)
         if self._event_log.point_at(point.position) != point:
             return None
-        cluster_state = self._load(kept, found.version)
+        cluster_state = None if share is None else self._load_share(kept, found.version, share)
+        cluster_state = cluster_state or self._load(kept, found.version)
         return None if cluster_state is None else Snapshot(cluster_state, point)
 
     def _differing_stream(self, found: CachedFold, snapshot: Snapshot) -> str | None:
@@ -301,14 +310,48 @@ class SnapshotStore:
         self._let_go(used)
         return cluster_state
 
+    def _load_share(self, kept: _Kept, version: str, share: frozenset[str]) -> ClusterState | None:
+        """A fold with the workloads of a share; None if that is not enough, or parts are gone.
+
+        Each is decoded, and dropped at once if it is of others: what stays lies together in memory.
+        """
+        loaded, scope = ClusterState.load(self._versions.rest(kept.rest, version), {}), Scope(share)
+        if not scope.is_enough(loaded.layout):
+            return None
+        keys_of: dict[int, list[str]] = {}
+        for key, number in zip(kept.workloads, kept.part_of, strict=True):
+            keys_of.setdefault(number, []).append(key)
+        named = {key for each in loaded.rounds.values() for key in named_while_open(each)}
+        known, is_complete = loaded.workloads, False
+        while not is_complete:
+            for number, keys in keys_of.items():
+                if (stored := self._stored_part(kept.parts[number], version)) is None:
+                    return None
+                bodies = msgspec.msgpack.decode(stored, type=dict[str, msgspec.Raw])
+                for key in keys:
+                    found = msgspec.msgpack.decode(bodies[key], type=Workload)
+                    if key in named or scope.keeps(loaded.layout, found):
+                        known[key] = with_shared_parts(found)
+            replaced = {replaced_key(each.annotations) for each in known.values()}
+            is_complete = replaced <= named | known.keys() | {""}
+            named |= replaced
+        loaded.ended.take(known.values())
+        restrict(loaded, scope)
+        return loaded
+
+    def _stored_part(self, name: str, version: str) -> bytes | None:
+        body = self._cache.part(name)
+        if body is None or self._name_of(body, version) != name:
+            return None
+        return self._versions.workloads(zlib.decompress(body), version)
+
     def _part(self, name: str, version: str) -> WorkloadChunk | None:
         """A part of a fold of a state version, or None if it is not there as it was written."""
         found = self._parts.get(name)
         if found is None:
-            body = self._cache.part(name)
-            if body is None or self._name_of(body, version) != name:
+            stored = self._stored_part(name, version)
+            if stored is None:
                 return None
-            stored = self._versions.workloads(zlib.decompress(body), version)
             decoded = msgspec.msgpack.decode(stored, type=WorkloadChunk)
             found = {key: with_shared_parts(workload) for key, workload in decoded.items()}
             self._parts[name], self._sizes[name] = found, len(found)

@@ -33,7 +33,7 @@ from headgate.domain.recorded_event import (
 from headgate.domain.rounds.state import Round, named_while_open, oldest_ended_rounds
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_index import ClusterIndex, PartitionIndex
-from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, PartitionLayout
+from headgate.domain.scheduling.partition.partition_layout import PartitionLayout, Scope
 from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory, UsageUndo
 from headgate.domain.starts import FoldedStarts, RecentStarts, StartUndo
 from headgate.domain.values.instants import Instant
@@ -44,7 +44,6 @@ from headgate.domain.workloads.events import EndPhase
 from headgate.domain.workloads.state import Workload, WorkloadsByKey, with_shared_parts
 
 ABSENT = Absent()
-LOG_KEY = kind_and_key(LOG_STREAM)[1]
 FoldUndo: TypeAlias = tuple[UsageUndo, StartUndo, EndUndo]
 """What undoes an event in the folds beside the states: of usage, recent starts and ends."""
 
@@ -109,11 +108,12 @@ class ClusterState:
     `workloads` are those that have not ended, and the latest that have; `ended` counts all that
     have until they are deleted (ADR 0058). `versions` are those of streams with a state.
     `quarantined` names streams with an event or a state that could not be folded or indexed, with
-    the reason; everything else goes on without them. `open_overlay` has what is assumed.
+    the reason; everything else goes on without them. `open_overlay` has what is assumed. With a
+    `scope` the workloads are those of some partitions (ADR 0067).
     """
 
     def __init__(self, config: ObjectSet | None = None) -> None:
-        self.position = self.config_position = 0
+        self.position = self.config_position = self.base_position = 0
         # The index reads the same dictionaries, so they are filled and never replaced.
         self.config: Final = ObjectSet() if config is None else config
         self.workloads: Final[dict[str, Workload]] = {}
@@ -123,12 +123,12 @@ class ClusterState:
         self._own: dict[str, dict[str, Any]] = {"workload": self.workloads, "round": self.rounds}
         self._own["log"] = self._log_history
         self.versions: dict[str, int] = {}
-        self.base_position = 0
         self.changed_at: Instant = 0
         self.usage_history = UsageHistory()
         self.recent_starts = RecentStarts()
         self.reads: Final = WorkloadReads(self.workloads, self.quarantined)
         self.open_overlay: Overlay | None = None
+        self.scope: Scope | None = None
         self._deleted: list[str] = []
         counts: dict[str, dict[EndPhase, int]] = {}
         self._index = ClusterIndex(
@@ -146,6 +146,9 @@ class ClusterState:
 
     def fold(self, recorded: RecordedEvent) -> None:
         """Fold an event whose position the caller has checked; see `apply` and `keep`."""
+        if self.scope is not None and not self.scope.takes(recorded, self.workloads, self._index):
+            self.position, self.changed_at = self.position + 1, max(recorded.at, self.changed_at)
+            return
         self._change(recorded.stream, with_owner_of_actor(recorded), recorded.at)
         self.versions[recorded.stream] = recorded.version
         if recorded.stream.startswith("round/"):
@@ -227,7 +230,7 @@ class ClusterState:
 
     def partition_of_workload(self, workload: Workload) -> str:
         """Return the partition that schedules a workload; empty if it has no queue."""
-        return key if (key := self.layout.key_of(workload)) != INSTALLATION else ""
+        return self.layout.queued_key_of(workload)
 
     def quarantine(self, stream: str, reason: Message) -> None:
         """Leave an object out of account until its next event."""
@@ -241,7 +244,7 @@ class ClusterState:
     @property
     def log_history(self) -> LogHistory | None:
         """What happened to the log itself; None where nothing is recorded."""
-        found = self._log_history.get(LOG_KEY) if self._log_history else None
+        found = self._log_history.get(kind_and_key(LOG_STREAM)[1])
         return found if isinstance(found, LogHistory) else None
 
     def version_of(self, stream: str) -> int:
@@ -251,8 +254,7 @@ class ClusterState:
     def state_of(self, stream: str) -> Any:  # noqa: ANN401 - one of the aggregates' states, by kind
         """Return the state of any object, workload or round; `Absent` where there is none."""
         kind, key = kind_and_key(stream)
-        found = self._states(kind).get(key)
-        return ABSENT if found is None else found
+        return self._states(kind).get(key, ABSENT)
 
     def dump(self, *, with_workloads: bool = True) -> bytes:
         """Encode everything folded; the index is built anew from it."""
@@ -280,12 +282,9 @@ class ClusterState:
         forked = ClusterState(self.config.copied())
         forked.position = forked.base_position = self.position
         forked.config_position, forked.changed_at = self.config_position, self.changed_at
-        forked.workloads.update(self.workloads)
+        for own in ("workloads", "rounds", "versions", "quarantined", "_log_history"):
+            getattr(forked, own).update(getattr(self, own))
         forked.ended.copy_of(self.ended)
-        forked.rounds.update(self.rounds)
-        forked.versions.update(self.versions)
-        forked.quarantined.update(self.quarantined)
-        forked._log_history.update(self._log_history)
         forked.usage_history = self.usage_history.copied()
         forked.recent_starts = RecentStarts(self.recent_starts.dump())
         return forked

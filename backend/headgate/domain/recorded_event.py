@@ -95,6 +95,10 @@ class EventIgnored(msgspec.Struct, frozen=True, kw_only=True, tag="log.event_ign
     body: bytes
 
 
+NOT_READ = EventIgnored(name="", schema_version=0, body=b"")
+"""In the place of an event of which nothing but its place in the log was read."""
+
+
 class LogHistory(msgspec.Struct, frozen=True, kw_only=True, tag="log_history"):
     """The last loss of events, its time, and the number of recorded losses."""
 
@@ -174,6 +178,21 @@ class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     event: DomainEvent
     at: Instant
     metadata: EventMetadata
+
+
+NO_METADATA = EventMetadata(actor="")
+
+
+def not_read(position: int, stream: str, version: int, at: Instant) -> RecordedEvent:
+    """Stands for an event that a reader does not need: a scoped fold skips it (`Scope`)."""
+    return RecordedEvent(
+        position=position,
+        stream=stream,
+        version=version,
+        event=NOT_READ,
+        at=at,
+        metadata=NO_METADATA,
+    )
 
 
 USER = "user:"

@@ -7,7 +7,9 @@ gives out the positions (`migrations/sql/log_chain_v9.sql`); this definition ver
 """
 
 import struct
+from collections.abc import Callable
 from hashlib import sha256
+from typing import TypeAlias
 
 import msgspec
 
@@ -26,6 +28,10 @@ class LogPoint(msgspec.Struct, frozen=True, kw_only=True):
     log_id: str
     position: int
     chain: bytes
+
+
+EventReader: TypeAlias = Callable[[str, str], bool]
+"""Whether an event needs to be decoded, by stream and type; asked of each event in order."""
 
 
 class LogBatch(msgspec.Struct, frozen=True, kw_only=True):

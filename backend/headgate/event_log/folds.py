@@ -23,8 +23,12 @@ from headgate.domain.recorded_event import (
     with_owner_of_actor,
     workload_stream,
 )
+from headgate.domain.rounds.state import named_while_open
+from headgate.domain.scheduling.partition.partition_layout import Scope
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.domain.workloads.ended import FAILURE_KEPT_SECONDS, MAX_FAILURES
+from headgate.domain.workloads.ended import FAILURE_KEPT_SECONDS, MAX_FAILURES, has_ended
+from headgate.domain.workloads.specs import replaced_key
+from headgate.event_log.chain import EventReader
 from headgate.event_log.upcasters import Fields, Step
 
 
@@ -205,3 +209,32 @@ def _agrees(cluster_state: ClusterState, stream: str, events: Sequence[RecordedE
             folded = evolve_state(kind, folded, with_owner_of_actor(recorded), recorded.at)
     is_same = bool(folded == cluster_state.state_of(stream))
     return is_same and cluster_state.version_of(stream) == len(events)
+
+
+def restrict(cluster_state: ClusterState, scope: Scope) -> None:
+    """Lets a fold that no one has read yet keep the workloads of a scope only.
+
+    Those that open rounds and kept workloads name stay as well. Nothing is done where the scope is
+    not enough.
+    """
+    layout, workloads = cluster_state.layout, cluster_state.workloads
+    if not scope.is_enough(layout):
+        return
+    stays = {key for each in cluster_state.rounds.values() for key in named_while_open(each)}
+    for key, workload in workloads.items():
+        if has_ended(workload) or scope.keeps(layout, workload):
+            stays |= {key, replaced_key(workload.annotations)}
+    for key in [key for key in workloads if key not in stays]:
+        del workloads[key]
+    versions = cluster_state.versions
+    for stream in tuple(versions):
+        kind, key = kind_and_key(stream)
+        if kind == "workload" and key not in workloads:
+            del versions[stream]
+    cluster_state.scope = scope
+
+
+def reader_of(cluster_state: ClusterState) -> EventReader | None:
+    """What tells which of the next events a fold needs decoded; None for all."""
+    scope = cluster_state.scope
+    return None if scope is None else scope.reader(cluster_state.workloads)

@@ -21,9 +21,10 @@ from headgate.application.ports import (
     Row,
     Verdict,
 )
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import RecordedEvent, not_read
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import (
+    EventReader,
     LogBatch,
     LogPoint,
     PastLost,
@@ -31,7 +32,7 @@ from headgate.event_log.chain import (
     chain_after,
     first_chain,
 )
-from headgate.event_log.codec import encode
+from headgate.event_log.codec import encode, stored_name_of
 
 Columns = dict[str, Any]
 TABLES = ("object", "workload", "round", "round_victim")
@@ -72,7 +73,9 @@ class MemoryDatabase:
             return None
         return LogPoint(log_id=self.log_id, position=position, chain=self.chain[position])
 
-    def batch_after(self, point: LogPoint, limit: int) -> LogBatch:
+    def batch_after(
+        self, point: LogPoint, limit: int, reader: EventReader | None = None
+    ) -> LogBatch:
         """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
         with self.lock:
             if self.point_at(point.position) != point:
@@ -80,6 +83,13 @@ class MemoryDatabase:
             events = self.events[point.position : point.position + limit]
             after = self.point_at(point.position + len(events))
         assert after is not None
+        if reader is not None:
+            events = [
+                each
+                if reader(each.stream, stored_name_of(each.event))
+                else not_read(each.position, each.stream, each.version, each.at)
+                for each in events
+            ]
         return LogBatch(events=events, point=after)
 
     def version_of(self, stream: str) -> int:

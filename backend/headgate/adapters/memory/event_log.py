@@ -8,7 +8,7 @@ from headgate.adapters.memory.database import MemoryDatabase, stored_event
 from headgate.application.ports import Appended, AppendUnit, EventCount, EventFilter, Verdict
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
-from headgate.event_log.chain import ChainedEvent, LogBatch, LogPoint
+from headgate.event_log.chain import ChainedEvent, EventReader, LogBatch, LogPoint
 from headgate.event_log.codec import stored_name_of
 
 
@@ -70,9 +70,11 @@ class MemoryEventLog:
             end = min(after + limit, self._database.head if up_to is None else up_to)
             return self._database.events[after:end]
 
-    def read_on(self, point: LogPoint, *, limit: int) -> LogBatch:
+    def read_on(
+        self, point: LogPoint, *, limit: int, reader: EventReader | None = None
+    ) -> LogBatch:
         """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
-        return self._database.batch_after(point, limit)
+        return self._database.batch_after(point, limit, reader)
 
     def forget_lost_past(self) -> None:
         """Delete idempotency answers of positions that the log does not have."""

@@ -19,7 +19,7 @@ from headgate.application.ports import (
     Verdict,
 )
 from headgate.domain.values.instants import Instant, seconds_after
-from headgate.event_log.chain import LogBatch, LogPoint, PastLost
+from headgate.event_log.chain import EventReader, LogBatch, LogPoint, PastLost
 
 
 class MemoryPartitions:
@@ -110,11 +110,13 @@ class MemoryPartitionSession:
         self._owner = owner
         self._is_committed = False
 
-    def catch_up(self, point: LogPoint, *, limit: int = 5_000) -> LogBatch:
+    def catch_up(
+        self, point: LogPoint, *, limit: int = 5_000, reader: EventReader | None = None
+    ) -> LogBatch:
         """Events after a point of the log; raises `PastLost`."""
         if not self._is_committed:
             self._require_session()
-        return self._database.batch_after(point, limit)
+        return self._database.batch_after(point, limit, reader)
 
     def point_at(self, position: int) -> LogPoint:
         """The point of the log at a position that the session has appended or read."""

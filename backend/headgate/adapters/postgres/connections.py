@@ -25,6 +25,7 @@ from headgate.adapters.postgres.append_encoding import (
 )
 from headgate.application.failures import OutageCause
 from headgate.application.ports import Unavailable
+from headgate.event_log.chain import LogPoint, PastLost
 from headgate.event_log.codec import Unstorable
 
 CONNECT_TIMEOUT_SECONDS = 5
@@ -321,3 +322,18 @@ def _check(connection: Connection) -> None:
         # Otherwise the pool would take it for a good one and offer it again.
         connection.close()
         raise
+
+
+NEXT_POINT = "SELECT log_id::text, log_chain_at(%s), log_chain_at(%s) FROM log_head"
+"""Identity, and the chain values at a point that was read before and at the one to go on from."""
+
+
+def next_point(row: Sequence[Any] | None, point: LogPoint, last: int) -> LogPoint:
+    """The point at `last` from the row of `NEXT_POINT`; raises `PastLost` if `point` is not there.
+
+    What was read between the two belongs to the past of `point` only if it does not raise.
+    """
+    if row is None or row[0] != point.log_id or row[1] != point.chain:
+        raise PastLost(point)
+    assert row[2] is not None, f"the event at {last} was written without a chain value"
+    return LogPoint(log_id=point.log_id, position=last, chain=row[2])

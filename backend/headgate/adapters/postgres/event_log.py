@@ -14,19 +14,24 @@ from headgate.adapters.postgres.append_encoding import (
     written_runs,
 )
 from headgate.adapters.postgres.archived_events import (
+    AT,
     BODY,
     COLUMNS,
     POSITION,
+    STREAM,
+    TYPE,
     VERSION,
     ArchivedEvents,
     EventRow,
     rows_after,
 )
 from headgate.adapters.postgres.connections import (
+    NEXT_POINT,
     Connection,
     Pool,
     connection_of,
     dictionary_of,
+    next_point,
     stored_rows,
 )
 from headgate.adapters.postgres.workload_conditions import events_matching
@@ -40,9 +45,15 @@ from headgate.application.ports import (
     Verdict,
     WrittenObject,
 )
-from headgate.domain.recorded_event import EventMetadata, RecordedEvent
+from headgate.domain.recorded_event import EventMetadata, RecordedEvent, not_read
 from headgate.domain.values.instants import Instant
-from headgate.event_log.chain import ChainedEvent, LogBatch, LogPoint, PastLost, StoredEvent
+from headgate.event_log.chain import (
+    ChainedEvent,
+    EventReader,
+    LogBatch,
+    LogPoint,
+    StoredEvent,
+)
 from headgate.event_log.codec import UnknownEvent, decode
 
 STREAM_PAGE = f"""
@@ -92,7 +103,9 @@ def rows_of_stream(
     return archived.stream_rows(connection, stream, after=after, before=before)[::-1] + rows
 
 
-def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[RecordedEvent]:
+def gapless(
+    rows: Iterable[Sequence[Any]], after: int, reader: EventReader | None = None
+) -> Iterator[RecordedEvent]:
     """The events of these rows that have bodies; the rows follow on `after` without a gap."""
     expected = after + 1
     for row in rows:
@@ -100,7 +113,9 @@ def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[RecordedEvent
             told = f"position {row[0]} came where {expected} was expected"
             raise GapInLog(told, came=row[0])
         expected += 1
-        if row[BODY] is not None:
+        if reader is not None and not reader(row[STREAM], row[TYPE]):
+            yield not_read(row[0], row[STREAM], row[VERSION], row[AT])
+        elif row[BODY] is not None:
             yield recorded_of(row)
 
 
@@ -253,10 +268,12 @@ class PostgresEventLog:
             rows = rows_after(connection, after, limit, up_to=up_to, archived=self._archived)
         return list(gapless(rows, after))
 
-    def read_on(self, point: LogPoint, *, limit: int) -> LogBatch:
+    def read_on(
+        self, point: LogPoint, *, limit: int, reader: EventReader | None = None
+    ) -> LogBatch:
         """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
         with connection_of(self._pool) as connection:
-            return batch_after(connection, point, limit, self._archived)
+            return batch_after(connection, point, limit, self._archived, reader)
 
     def forget_lost_past(self) -> None:
         """Delete idempotency answers and cached folds of positions that the log does not have."""
@@ -356,30 +373,19 @@ def point_at(connection: Connection, position: int) -> LogPoint | None:
     return LogPoint(log_id=row[0], position=position, chain=row[1])
 
 
-NEXT_POINT = "SELECT log_id::text, log_chain_at(%s), log_chain_at(%s) FROM log_head"
-"""Identity, and the chain values at a point that was read before and at the one to go on from."""
-
-
-def next_point(row: Sequence[Any] | None, point: LogPoint, last: int) -> LogPoint:
-    """The point at `last` from the row of `NEXT_POINT`; raises `PastLost` if `point` is not there.
-
-    What was read between the two belongs to the past of `point` only if it does not raise.
-    """
-    if row is None or row[0] != point.log_id or row[1] != point.chain:
-        raise PastLost(point)
-    assert row[2] is not None, f"the event at {last} was written without a chain value"
-    return LogPoint(log_id=point.log_id, position=last, chain=row[2])
-
-
 def batch_after(
-    connection: Connection, point: LogPoint, limit: int, archived: ArchivedEvents | None = None
+    connection: Connection,
+    point: LogPoint,
+    limit: int,
+    archived: ArchivedEvents | None = None,
+    reader: EventReader | None = None,
 ) -> LogBatch:
     """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
     rows = rows_after(connection, point.position, limit, archived=archived)
     last = rows[-1][0] if rows else point.position
     found = connection.execute(NEXT_POINT, (point.position, last), binary=True).fetchone()
     after = next_point(found, point, last)
-    return LogBatch(events=list(gapless(rows, point.position)), point=after)
+    return LogBatch(events=list(gapless(rows, point.position, reader)), point=after)
 
 
 def stored_event(row: Sequence[Any]) -> StoredEvent:

@@ -27,7 +27,7 @@ from headgate.application.ports import (
     Verdict,
 )
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.event_log.chain import LogBatch, LogPoint, PastLost
+from headgate.event_log.chain import EventReader, LogBatch, LogPoint, PastLost
 
 LATEST_INSTANT = 2**63 - 1
 HANG_SECONDS = 10.0
@@ -167,10 +167,12 @@ class PostgresPartitionSession:
         self._owner = owner
         self._stack = stack
 
-    def catch_up(self, point: LogPoint, *, limit: int = 5_000) -> LogBatch:
+    def catch_up(
+        self, point: LogPoint, *, limit: int = 5_000, reader: EventReader | None = None
+    ) -> LogBatch:
         """Events after a point of the log, inside the transaction; raises `PastLost`."""
         with outages():
-            return batch_after(self._connection, point, limit)
+            return batch_after(self._connection, point, limit, reader=reader)
 
     def point_at(self, position: int) -> LogPoint:
         """The point of the log at a position that the session has appended or read."""

@@ -16,16 +16,16 @@ from headgate.adapters.postgres.append_encoding import meet_dictionary, unknown_
 from headgate.adapters.postgres.archived_events import BODY, COLUMNS
 from headgate.adapters.postgres.connections import (
     DICTIONARIES,
+    NEXT_POINT,
     Connection,
     LimitedAsyncConnection,
     Pool,
     connection_options,
     is_outage,
+    next_point,
 )
 from headgate.adapters.postgres.event_log import (
-    NEXT_POINT,
     gapless,
-    next_point,
     point_at,
 )
 from headgate.event_log.chain import LogBatch, LogPoint
@@ -35,6 +35,8 @@ BATCH = 250
 """Events decoded and folded at once, while no other task of the event loop runs."""
 POLL_SECONDS = 1.0
 RECONNECT_SECONDS = 0.5
+CONNECT_SECONDS = 2.0
+"""So long a process waits for its listener, so that others see it before it shares with them."""
 ANSWER_SECONDS = 10.0
 BUSY_BATCH = 4
 BUSY_SECONDS = 0.01
@@ -115,19 +117,26 @@ async def _more(
 class AppendListener:
     """Calls back after each append of any process, in a thread of its own (ADR 0064).
 
-    `appended` gets the last position, or None where appends may have been missed.
+    `appended` gets the last position, or None where appends may have been missed. `name` is the
+    application name that the database shows for its connection.
     """
 
-    def __init__(self, url: str, appended: Callable[[int | None], None]) -> None:
+    def __init__(self, url: str, appended: Callable[[int | None], None], name: str) -> None:
         self._url = url
+        self._name = name
         self._appended = appended
         self._is_closed = threading.Event()
         self._is_told = False
+        self._is_connected = threading.Event()
         self._thread = threading.Thread(target=self._run, name="listener", daemon=True)
 
     def start(self) -> None:
-        """Starts the thread; it connects, and connects again after an outage."""
+        """Starts the thread; it connects, and connects again after an outage.
+
+        Returns once it has connected, or after a while.
+        """
         self._thread.start()
+        self._is_connected.wait(CONNECT_SECONDS)
 
     def close(self) -> None:
         """Ends the thread, within `POLL_SECONDS` unless the database hangs."""
@@ -150,10 +159,11 @@ class AppendListener:
         self._is_told = True
 
     def _listen(self) -> None:
-        options = connection_options(self._url, "headgate-listener")
+        options = connection_options(self._url, self._name)
         with psycopg.connect(self._url, **options) as connection:
             connection.execute(f"LISTEN {CHANNEL}")
             self._is_told = False
+            self._is_connected.set()
             self._appended(None)
             while not self._is_closed.is_set():
                 for notification in connection.notifies(timeout=POLL_SECONDS):

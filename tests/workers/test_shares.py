@@ -1,0 +1,131 @@
+"""Which partitions a worker schedules, and what its fold keeps while they change hands."""
+
+import weakref
+
+from headgate.application.live_state import LiveState
+from headgate.application.run_partition import Scheduler, sweep
+from headgate.application.scheduling_cycles import NEGLECTED_SECONDS, Shares, presence_of
+from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, shared_out
+from tests.contracts.adapters import Adapters
+from tests.workers.cluster import admitted, cluster, record, submitted
+from tests.workers.scheduler_runs import CountedIds
+
+QUEUES = ("a", "b", "c", "d")
+KEYS = [INSTALLATION, *(f"clusterqueue/{name}" for name in QUEUES)]
+
+
+class Clock:
+    """Seconds that a test moves on."""
+
+    def __init__(self) -> None:
+        self.seconds = 1.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def test_partitions_stay_with_their_workers_and_are_about_equally_many() -> None:
+    first = shared_out(KEYS, {}, ["x", "y"])
+    assert sorted(map(len, first.values())) == [2, 3]
+
+    owners = {key: worker for worker, keys in first.items() for key in keys}
+    assert shared_out(KEYS, owners, ["y", "x"]) == first
+
+    more = shared_out(KEYS, owners, ["x", "y", "z"])
+    assert sorted(map(len, more.values())) == [1, 2, 2]
+    assert more["x"] <= first["x"]
+    assert more["y"] <= first["y"]
+
+    assert shared_out(KEYS, owners, ["x"]) == {"x": frozenset(KEYS)}
+    assert shared_out([], {}, ["x"]) == {"x": frozenset()}
+
+
+def test_installation_stays_where_it_is_when_a_worker_comes() -> None:
+    owners = dict.fromkeys(KEYS, "x")
+    assert INSTALLATION in shared_out(KEYS, owners, ["x", "y"])["x"]
+
+
+def test_a_worker_holds_its_share_and_takes_over_what_is_given_up(adapters: Adapters) -> None:
+    record(adapters.log, *cluster(*QUEUES))
+    names = ["one", "two"]
+    present = {presence_of(name) for name in names}
+    clock = Clock()
+    workers = {name: _scheduler(adapters, name, clock, present) for name in names}
+    for worker in workers.values():
+        sweep(worker, frozenset(), lambda: False)
+    record(adapters.log, *(submitted(f"job-{queue}", queue) for queue in QUEUES))
+    for worker in workers.values():
+        sweep(worker, frozenset(), lambda: False)
+    assert len(admitted(adapters.log)) == len(QUEUES)
+
+    shares = {name: worker.live.share for name, worker in workers.items()}
+    assert all(share is not None for share in shares.values())
+    whole = next(name for name, share in shares.items() if share and INSTALLATION in share)
+    scoped = next(name for name in names if name != whole)
+    live = workers[scoped].live
+    live.catch_up_with_log()
+    own = {f"team/job-{key.partition('/')[2]}" for key in shares[scoped] or ()}
+    assert set(live.cluster_state.workloads) == own
+    assert not live.keep()
+    workers[whole].live.catch_up_with_log()
+    assert len(workers[whole].live.cluster_state.workloads) == len(QUEUES)
+
+    # The other one goes: all of it is taken over.
+    present.discard(presence_of(whole))
+    clock.seconds += 2
+    record(adapters.log, *(submitted(f"more-{queue}", queue) for queue in QUEUES))
+    sweep(workers[scoped], frozenset(), lambda: False)
+    assert len(admitted(adapters.log)) == 2 * len(QUEUES)
+    assert len(live.cluster_state.workloads) == 2 * len(QUEUES)
+
+
+def test_the_partitions_of_a_worker_that_hangs_are_taken_over(adapters: Adapters) -> None:
+    record(adapters.log, *cluster(*QUEUES))
+    present = {presence_of("one"), presence_of("hangs")}
+    clock = Clock()
+    worker = _scheduler(adapters, "one", clock, present)
+    sweep(worker, frozenset(), lambda: False)
+    record(adapters.log, *(submitted(f"job-{queue}", queue) for queue in QUEUES))
+    clock.seconds += 2
+    sweep(worker, frozenset(), lambda: False)
+    assert 0 < len(admitted(adapters.log)) < len(QUEUES)
+
+    for _ in range(2):
+        clock.seconds += NEGLECTED_SECONDS + 1
+        sweep(worker, frozenset(), lambda: False)
+    assert len(admitted(adapters.log)) == len(QUEUES)
+
+
+def test_a_fold_of_everything_leaves_the_memory_when_another_worker_comes(
+    adapters: Adapters,
+) -> None:
+    record(adapters.log, *cluster(*QUEUES))
+    present = {presence_of("one")}
+    clock = Clock()
+    worker = _scheduler(adapters, "one", clock, present)
+    sweep(worker, frozenset(), lambda: False)
+    before = weakref.ref(worker.live.cluster_state)
+
+    present.add(presence_of("two"))
+    clock.seconds += 2
+    sweep(worker, frozenset(), lambda: False)
+    assert worker.live.share
+    assert worker.live.cluster_state.workloads == {}
+    assert before() is None
+
+
+def _scheduler(adapters: Adapters, name: str, clock: Clock, present: set[str]) -> Scheduler:
+    live = LiveState(adapters.log, adapters.state_cache, clock)
+    return Scheduler(
+        partitions=adapters.partitions,
+        live=live,
+        ids=CountedIds(name),
+        owner=name,
+        elapsed=clock,
+        report=_fail,
+        shares=Shares(lambda: present),
+    )
+
+
+def _fail(partition: str, failure: Exception) -> None:
+    raise AssertionError(f"{partition} cannot be planned") from failure
