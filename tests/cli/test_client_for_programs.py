@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, assert_type
 
 import pytest
 
@@ -19,6 +19,7 @@ from headgate.client import (
     ServerUnreachable,
     SessionLost,
     WaitTimeout,
+    WorkloadView,
     manifest_of,
     workloads,
 )
@@ -29,15 +30,18 @@ __all__ = ["connection"]
 
 
 def test_the_package_gives_all_that_it_names_and_nothing_else() -> None:
+    assert headgate.client.__all__ == [*headgate.client.PLACES]
     assert all(getattr(headgate.client, name) is not None for name in headgate.client.__all__)
+    name = "Anything"
     with pytest.raises(AttributeError, match="no attribute 'Anything'"):
-        _ = headgate.client.Anything
+        getattr(headgate.client, name)
 
 
 def test_a_submitted_workload_says_why_it_is_pending(connection: Connection) -> None:
     asked = manifest_of(["true"], queue="none", name="pending", requests={"cpu": 1}, priority=7)
     with Headgate(connection) as client:
-        found = client.submit(asked)
+        # Programs are checked with the types of the client: `Any` is refused here.
+        found = assert_type(client.submit(asked), WorkloadView)
         assert (found.namespace, found.name, found.is_finished) == ("default", "pending", False)
         assert "LocalQueue none does not exist" in client.explain("default", "pending")["sentence"]
         assert found.manifest["spec"]["priority"] == 7
