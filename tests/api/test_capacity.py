@@ -27,6 +27,25 @@ def test_use_and_demand_of_each_queue_are_told_as_of_now(
     assert (told["complete"], told["resources"]) == (True, ["cpu"])
 
 
+def test_use_is_told_by_flavor_and_cohort_as_well(admin: Api, schedule: Callable[[], int]) -> None:
+    make_queue(admin, "grouped")
+    admin.post("/v1/namespaces/team-a/workloads", workload("grouped", queue="grouped"))
+    position = schedule()
+    told = {
+        by: admin.caught_up(f"/v1/usage?resource=cpu&points=2&by={by}", position).json()
+        for by in ("clusterQueue", "flavor", "cohort")
+    }
+    last = {by: each["points"][-1] for by, each in told.items()}
+    used = sum(one["used"] for one in last["clusterQueue"]["queues"])
+    assert last["clusterQueue"]["groups"] == []
+    assert last["flavor"]["groups"] == [{"name": "default", "used": used}]
+    # The ClusterQueue has no cohort.
+    assert {"name": "grouped", "used": 2_000} in last["cohort"]["groups"]
+    assert sum(one["used"] for one in last["cohort"]["groups"]) == used
+    (of_queue,) = [one for one in last["flavor"]["queues"] if one["clusterQueue"] == "grouped"]
+    assert of_queue["nominal"] == 3_000
+
+
 def test_a_range_of_the_past_has_the_figures_of_then(
     admin: Api, schedule: Callable[[], int]
 ) -> None:

@@ -83,6 +83,43 @@ def test_overview_answers_in_five_seconds_and_does_not_shift(
     _a_chart_has_a_table_and_a_brush(screen, client)
 
 
+def test_the_chart_is_grouped_as_chosen_and_filtered_by_a_queue(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    """§2.1: *By*, labels at the right edge, and an area that filters by its queue."""
+    clear(client)
+    admit(client, "grouped-first")
+    screen.open("/?last=5m", "Overview")
+    page = screen.page
+    figures = page.get_by_role("list", name="Figures")
+    expect(figures).to_contain_text(re.compile(r"cycle p95 [\d,.]+ ms"))
+    expect(figures).to_contain_text("executors 0 of 0, lag 0.0 s")
+    unit = GPU.rpartition("/")[2].upper()
+    page.get_by_role("combobox", name="By", exact=True).select_option("flavor")
+    expect(page).to_have_url(re.compile("by=flavor"))
+    by_flavor = page.get_by_role("figure", name=f"In use by flavor, {unit}")
+    expect(by_flavor.get_by_role("list", name="Areas")).to_contain_text("a100")
+    assert screen.violations() == []
+    page.get_by_role("combobox", name="By", exact=True).select_option("clusterQueue")
+    chart = page.get_by_role("figure", name=f"In use by ClusterQueue, {unit}")
+    label = chart.get_by_role("list", name="Areas").get_by_role("button", name=QUEUE)
+    expect(label).to_contain_text("1")
+    label.click()
+    expect(page).to_have_url(re.compile(f"queue={QUEUE}"))
+    expect(page.get_by_text(f"In use of ClusterQueue {QUEUE}, {unit}")).to_be_visible()
+    expect(figures).to_contain_text("1 of 4 GPU")
+    queues = page.get_by_role("region", name="Queues")
+    expect(queues.get_by_role("row").filter(has_text=LENDER)).to_have_count(0)
+    # The area itself is chosen as its label is: what is lowest in the plot is the queue.
+    page.get_by_role("button", name=f"Remove filter ClusterQueue {QUEUE}").click()
+    expect(figures).to_contain_text("1 of 8 GPU")
+    plot = chart.locator(".u-over")
+    box = plot.bounding_box()
+    assert box is not None
+    plot.click(position={"x": box["width"] - 2, "y": box["height"] - 3})
+    expect(page).to_have_url(re.compile(f"queue={QUEUE}"))
+
+
 def test_use_of_a_queue_is_shown_from_where_a_young_log_begins(
     screen: Screen, client: HeadgateClient
 ) -> None:

@@ -39,6 +39,7 @@ from headgate.application.access.rights import Right
 from headgate.application.commands.object_commands import stop_queue
 from headgate.application.queries.capacity_history import (
     CapacityHistory,
+    UsageGrouping,
     WaitHistogram,
     capacity_history,
     wait_times,
@@ -126,6 +127,9 @@ class Queues(Controller):
         self,
         request: Caller,
         resource: ResourceName = "",
+        by: Annotated[
+            UsageGrouping, QueryParameter(description="The groups to tell use of")
+        ] = "clusterQueue",
         since: RangeStart = None,
         until: RangeEnd = None,
         points: Points = 96,
@@ -135,7 +139,7 @@ class Queues(Controller):
             instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
         )
         services, scope = services_of(request), request.user.namespaces
-        return answer_view(await capacity_history(services, resource, period, scope))
+        return answer_view(await capacity_history(services, resource, by, period, scope))
 
     @get(
         "/waits",

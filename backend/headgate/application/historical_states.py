@@ -27,6 +27,7 @@ from headgate.application.snapshot_store import (
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.quantities import FlavorResource
 from headgate.event_log.chain import LogPoint
 
 
@@ -200,11 +201,16 @@ class HistoricalReads:
 
 
 class CapacitySample(msgspec.Struct, frozen=True):
-    """All resources at one position: by resource, and by ClusterQueue and resource."""
+    """All resources at one position: by resource, and by ClusterQueue and resource.
+
+    `by_flavor` is what a ClusterQueue uses by flavor and resource, `own_nominal` its own quota.
+    """
 
     nominal: dict[str, int]
     offered: dict[str, int]
     used: dict[str, dict[str, int]]
+    by_flavor: dict[str, dict[FlavorResource, int]]
+    own_nominal: dict[str, dict[str, int]]
     pending: dict[str, dict[str, int]]
     pending_workloads: dict[str, int]
 

@@ -8,6 +8,9 @@ import asyncio
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, cluster_queues_of
 from headgate.application.application_services import ApplicationServices
@@ -22,32 +25,50 @@ from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.placement.host_table import ACTUAL, is_schedulable
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.values.quantities import resource_rank
+from headgate.domain.values.quantities import FlavorResource, resource_rank
 from headgate.domain.workloads.state import Workload
+
+UsageGrouping = Literal["clusterQueue", "cohort", "flavor"]
 
 
 class QueueAmounts(Whole, kw_only=True, frozen=True):
-    """What a ClusterQueue uses, and what its pending workloads request, in base units."""
+    """What a ClusterQueue uses of its own quota and beyond, and what its pending workloads request.
+
+    In base units.
+    """
 
     cluster_queue: str
+    nominal: int
     used: int
     pending: int
     pending_workloads: int
 
 
+class GroupAmount(Whole, kw_only=True, frozen=True):
+    """What the ClusterQueues of a cohort use, or all of a flavor, in base units."""
+
+    name: str
+    used: int
+
+
 class CapacityPoint(Whole, kw_only=True, frozen=True):
-    """One instant; `nominal` sums the quota of all, `offered` what ready hosts can give."""
+    """One instant; `nominal` sums the quota of all, `offered` what ready hosts can give.
+
+    `groups` are cohorts or flavors where use is asked by these; else `queues` tell all.
+    """
 
     position: Position
     at: Timestamp
     nominal: int
     offered: int
     queues: list[QueueAmounts]
+    groups: list[GroupAmount]
 
 
 class CapacityHistory(Whole, kw_only=True, frozen=True):
     """One resource over time, oldest first; `resources` are those with quota now, GPUs first.
 
+    Cohorts are those that ClusterQueues belong to now; one without a cohort is a group of its own.
     Before `dataSince` there was no log. `complete` is false where there was no time to look at all
     instants: the latest but the last are missing, and come when it is asked again.
     """
@@ -56,6 +77,7 @@ class CapacityHistory(Whole, kw_only=True, frozen=True):
     at: Timestamp
     resource: str
     resources: list[str]
+    by: UsageGrouping
     data_since: Timestamp | None
     complete: bool
     points: list[CapacityPoint]
@@ -112,6 +134,8 @@ def sample_of(cluster_state: ClusterState) -> CapacitySample:
         dict[str, dict[str, int]](),
         dict[str, dict[str, int]](),
     )
+    by_flavor: dict[str, dict[FlavorResource, int]] = {}
+    own_nominal: dict[str, dict[str, int]] = {}
     waiting: dict[str, int] = {}
     demand: dict[str, Counter[str]] = {}
     for name, workload, count in pending_groups(cluster_state):
@@ -121,19 +145,29 @@ def sample_of(cluster_state: ClusterState) -> CapacitySample:
         partition = cluster_state.partition(key)
         nominal.update(_nominal(partition.tree))
         for name, queue in partition.pending.items():
-            of_queue = Counter[str]()
-            for (_, resource), amount in partition.usage[ACTUAL][f"clusterqueue/{name}"].items():
+            of_queue, node = Counter[str](), f"clusterqueue/{name}"
+            by_flavor[name] = dict(partition.usage[ACTUAL][node])
+            for (_, resource), amount in by_flavor[name].items():
                 of_queue[resource] += amount
+            own_nominal[name] = dict(_nominal_of(partition.tree, node))
             used[name], waiting[name] = dict(of_queue), queue.count()
             pending[name] = dict(demand.get(name, ()))
-    return CapacitySample(dict(nominal), _offered(cluster_state), used, pending, waiting)
+    return CapacitySample(
+        dict(nominal), _offered(cluster_state), used, by_flavor, own_nominal, pending, waiting
+    )
 
 
 def _nominal(tree: QuotaTree) -> Counter[str]:
     total = Counter[str]()
-    for node, quotas in tree.quotas.items():
-        for key in quotas:
-            total[key[1]] += tree.nominal(node, key)
+    for node in tree.quotas:
+        total.update(_nominal_of(tree, node))
+    return total
+
+
+def _nominal_of(tree: QuotaTree, node: str) -> Counter[str]:
+    total = Counter[str]()
+    for key in tree.quotas.get(node, ()):
+        total[key[1]] += tree.nominal(node, key)
     return total
 
 
@@ -146,7 +180,11 @@ def _offered(cluster_state: ClusterState) -> dict[str, int]:
 
 
 async def capacity_history(
-    services: ApplicationServices, resource: str, period: SampledPeriod, scope: NamespaceScope
+    services: ApplicationServices,
+    resource: str,
+    by: UsageGrouping,
+    period: SampledPeriod,
+    scope: NamespaceScope,
 ) -> CapacityHistory:
     """One resource at each instant of a stretch; without a name, the first that has quota.
 
@@ -167,17 +205,26 @@ async def capacity_history(
     current = sample_of(live)
     resources = by_importance(current.nominal)
     wanted = resource or next(iter(resources), "")
-    visible = None if scope is None else cluster_queues_of(live.config, scope)
+    shape = _PointShape(
+        resource=wanted,
+        visible=None if scope is None else cluster_queues_of(live.config, scope),
+        by=by,
+        cohorts={
+            name: queue.spec.cohort_name or name
+            for name, queue in live.config.cluster_queues.items()
+        },
+    )
     known = [(moment, samples.sample(moment.position)) for moment in moments if moment.position]
-    points = [_point(m.at, m.position, s, wanted, visible) for m, s in known if s is not None]
+    points = [_point(m.at, m.position, s, shape) for m, s in known if s is not None]
     now = services.clock.now()
     if period.until is None:
-        points.append(_point(now, live.position, current, wanted, visible))
+        points.append(_point(now, live.position, current, shape))
     return CapacityHistory(
         position=live.position,
         at=timestamp(now),
         resource=wanted,
         resources=resources,
+        by=by,
         data_since=await log_since(services),
         complete=complete,
         points=points,
@@ -280,13 +327,32 @@ def _looks(services: ApplicationServices, moments: Sequence[ResolvedPoint]) -> I
         yield
 
 
-def _point(
-    at: Instant,
-    position: int,
-    sample: CapacitySample,
-    resource: str,
-    visible: frozenset[str] | None,
-) -> CapacityPoint:
+class _PointShape(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a sample is told, and of which ClusterQueues; None of all."""
+
+    resource: str
+    visible: frozenset[str] | None
+    by: UsageGrouping
+    cohorts: Mapping[str, str]
+
+    def shows(self, cluster_queue: str) -> bool:
+        """Whether a ClusterQueue may be told of."""
+        return self.visible is None or cluster_queue in self.visible
+
+    def groups(self, sample: CapacitySample) -> list[GroupAmount]:
+        """The use of cohorts or flavors; none by ClusterQueue."""
+        if self.by == "clusterQueue":
+            return []
+        found = Counter[str]()
+        for name in filter(self.shows, sample.by_flavor):
+            for (flavor, resource), amount in sample.by_flavor[name].items():
+                if resource == self.resource:
+                    found[flavor if self.by == "flavor" else self.cohorts.get(name, name)] += amount
+        return [GroupAmount(name=name, used=used) for name, used in sorted(found.items())]
+
+
+def _point(at: Instant, position: int, sample: CapacitySample, shape: _PointShape) -> CapacityPoint:
+    resource = shape.resource
     return CapacityPoint(
         position=position,
         at=timestamp(at),
@@ -295,11 +361,13 @@ def _point(
         queues=[
             QueueAmounts(
                 cluster_queue=name,
+                nominal=sample.own_nominal[name].get(resource, 0),
                 used=used.get(resource, 0),
                 pending=sample.pending[name].get(resource, 0),
                 pending_workloads=sample.pending_workloads[name],
             )
             for name, used in sorted(sample.used.items())
-            if visible is None or name in visible
+            if shape.shows(name)
         ],
+        groups=shape.groups(sample),
     )

@@ -36,6 +36,7 @@ from headgate.application.queries.views import (
     view_from,
 )
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.kinds.executor_nodes import is_connected
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.workload_index import Unlisted
 from headgate.messages.catalogue import text_of
@@ -61,7 +62,7 @@ class FollowerView(Whole, kw_only=True, frozen=True):
 
 
 class SystemView(Whole, kw_only=True, frozen=True):
-    """Version, positions and lags."""
+    """Version, positions and lags, and how many executors are connected of those there are."""
 
     version: str
     position: Position
@@ -69,6 +70,8 @@ class SystemView(Whole, kw_only=True, frozen=True):
     partitions: list[PartitionView]
     followers: list[FollowerView]
     head_lag_seconds: float
+    executors: int
+    executors_connected: int
 
 
 async def system(services: ApplicationServices, scope: NamespaceScope) -> SystemView:
@@ -79,6 +82,7 @@ async def system(services: ApplicationServices, scope: NamespaceScope) -> System
         asyncio.to_thread(services.log.head),
         asyncio.to_thread(_first_unseen, services),
     )
+    executors = services.reader.cluster_state.config.executors.values()
     return SystemView(
         version=services.version,
         position=head,
@@ -89,6 +93,8 @@ async def system(services: ApplicationServices, scope: NamespaceScope) -> System
             for name, position in sorted(positions.items())
         ],
         head_lag_seconds=_lag_seconds(services, last),
+        executors=len(executors),
+        executors_connected=sum(map(is_connected, executors)),
     )
 
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { beginsWithLog, clockOf, everyNth, heldTo, stackedOf } from "./time-chart-model";
+import { areaAt, beginsWithLog, clockOf, everyNth, heldTo, middlesOf, spread, stackedOf } from "./time-chart-model";
 
 test("each area stands on the ones before it", () => {
   expect(stackedOf([[1, 2], [10, null], [100, 100]])).toEqual([[1, 2], [11, 2], [111, 102]]);
@@ -24,6 +24,18 @@ test("an axis that begins about with the log says since when", () => {
   expect(beginsWithLog([0, 100], 40), "the area before the log has room for words").toBe(false);
   expect(beginsWithLog([0, 100], -40), "the log is older than the axis").toBe(false);
   expect(beginsWithLog([0, 100], undefined)).toBe(false);
+});
+
+test("labels stand beside the areas that they name, and not over each other", () => {
+  const stacked = stackedOf([[0, 20], [0, 0], [0, 60]]);
+  expect(middlesOf(stacked, 100)).toEqual([0.9, 0.8, 0.5]);
+  expect(spread([0.9, 0.8, 0.5], 0.2).map((place) => Number(place.toFixed(2)))).toEqual([1, 0.8, 0.5]);
+  expect(spread([0.95, 0.95], 0.1).map((place) => Number(place.toFixed(2)))).toEqual([1, 0.9]);
+});
+
+test("a height is in the area that reaches it", () => {
+  const stacked = stackedOf([[5], [3]]);
+  expect([areaAt(stacked, 0, 4), areaAt(stacked, 0, 7), areaAt(stacked, 0, 9)]).toEqual([0, 1, undefined]);
 });
 
 test("a table has few rows, the newest among them", () => {

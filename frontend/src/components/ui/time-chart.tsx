@@ -5,7 +5,8 @@ import { type CSSProperties, type KeyboardEvent, type ReactNode, useId, useState
 import { Button } from "./button";
 import { PlainTable } from "./plain-table";
 import { RouterLink } from "./router-link";
-import { beginsWithLog, clockOf, everyNth, percentOf, tableTime } from "./time-chart-model";
+import { areaAt, beginsWithLog, clockOf, everyNth, percentOf, stackedOf, tableTime, worded } from "./time-chart-model";
+import { EdgeLabels } from "./time-chart-edge";
 import styles from "./time-chart.module.css";
 import { type ChartLimit, type ChartSeries, TimePlot } from "./time-plot";
 
@@ -33,6 +34,10 @@ export interface TimeChartProps {
   format: (value: number) => string;
   height?: "tall" | "short";
   onBrush?: (from: number, to: number) => void;
+  /** Labels stand at the right edge, beside the areas that they name. */
+  edge?: boolean;
+  /** Chooses an area by its name. */
+  onArea?: ((name: string) => void) | undefined;
   children?: ReactNode;
 }
 
@@ -92,32 +97,42 @@ function useCrosshair({ times, onBrush, onTable }: Pick<TimeChartProps, "times" 
 }
 
 function Plot(props: TimeChartProps & { onTable: () => void }) {
-  const { label, times, series, limits = NONE, marks, range, dataSince, format, stacked = false, onBrush } = props;
+  const { label, times, series, limits = NONE, marks, range, dataSince, format, stacked = false, edge = false, onBrush, onArea } = props;
   const { shown, cursor, setCursor, selected, onKeyDown } = useCrosshair(props);
   const at = times[shown];
+  const press = (index: number, value: number) => {
+    const found = areaAt(stackedOf(series.map(({ values }) => values)), index, value);
+    const name = found === undefined ? undefined : series[found]?.name;
+    if (name !== undefined) onArea?.(name);
+  };
   return (
     <>
-      <div
-        className={styles.plot}
-        role="slider"
-        tabIndex={0}
-        aria-label={`${label}: time`}
-        aria-valuemin={0}
-        aria-valuemax={Math.max(0, times.length - 1)}
-        aria-valuenow={Math.max(0, shown)}
-        aria-valuetext={at === undefined ? "No data" : spoken(at, series, limits, shown, format)}
-        onKeyDown={onKeyDown}
-      >
-        <TimePlot {...{ times, series, limits, range, format, stacked, cursor, onBrush }} onCursor={setCursor} />
-        {selected && <span className={styles.selected} style={spanOf(range, ...selected)} />}
-        {dataSince !== undefined && dataSince > range[0] && (
-          <span className={styles.before} style={spanOf(range, range[0], Math.min(dataSince, range[1]))}>
-            {beginsWithLog(range, dataSince) ? "" : `no data before ${clockOf(dataSince, range)}`}
-          </span>
-        )}
+      <div className={edge ? styles.beside : undefined}>
+        <div
+          className={styles.plot}
+          role="slider"
+          tabIndex={0}
+          aria-label={`${label}: time`}
+          aria-valuemin={0}
+          aria-valuemax={Math.max(0, times.length - 1)}
+          aria-valuenow={Math.max(0, shown)}
+          aria-valuetext={at === undefined ? "No data" : spoken(at, series, limits, shown, format)}
+          onKeyDown={onKeyDown}
+        >
+          <TimePlot {...{ times, series, limits, range, format, stacked, cursor, onBrush }} onCursor={setCursor} onPress={onArea && press} />
+          {selected && <span className={styles.selected} style={spanOf(range, ...selected)} />}
+          {dataSince !== undefined && dataSince > range[0] && (
+            <span className={styles.before} style={spanOf(range, range[0], Math.min(dataSince, range[1]))}>
+              {!beginsWithLog(range, dataSince) && <span>no data before {clockOf(dataSince, range)}</span>}
+            </span>
+          )}
+        </div>
+        {edge && <EdgeLabels {...{ series, limits, format, shown, onArea }} />}
       </div>
       {marks && <Marks marks={marks} range={range} />}
-      <Legend {...{ series, limits, format, shown, at }} />
+      <div className={edge ? styles.spareLegend : undefined}>
+        <Legend {...{ series, limits, format, shown, at }} />
+      </div>
     </>
   );
 }
@@ -182,10 +197,6 @@ function ChartTable({ label, times, series, limits, format }: Pick<TimeChartProp
       </PlainTable>
     </div>
   );
-}
-
-function worded(value: number | null | undefined, format: (value: number) => string): string {
-  return value === null || value === undefined ? "—" : format(value);
 }
 
 function spoken(at: number, series: ChartSeries[], limits: ChartLimit[], index: number, format: (value: number) => string): string {

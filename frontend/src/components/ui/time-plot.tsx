@@ -35,6 +35,8 @@ export interface TimePlotProps {
   cursor: number | null;
   onCursor: (index: number | null) => void;
   onBrush?: ((from: number, to: number) => void) | undefined;
+  /** A click that is no selection: the index of the instant, and the height in the units of the series. */
+  onPress?: ((index: number, value: number) => void) | undefined;
 }
 
 const AXIS_PIXELS = 60;
@@ -62,7 +64,7 @@ export function TimePlot(props: TimePlotProps) {
   return <Drawing key={shape} {...props} />;
 }
 
-function Drawing({ times, series, limits, stacked, range, format, cursor, onCursor, onBrush }: TimePlotProps) {
+function Drawing({ times, series, limits, stacked, range, format, cursor, onCursor, onBrush, onPress }: TimePlotProps) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   // The largest sum is drawn first: each area covers the lower part of the one before.
@@ -77,12 +79,14 @@ function Drawing({ times, series, limits, stacked, range, format, cursor, onCurs
   const words = useEffectEvent((value: number) => format(value));
   const report = useEffectEvent((index: number | null) => onCursor(index === null ? null : Math.min(index, times.length - 1)));
   const brushed = useEffectEvent((from: number, to: number) => onBrush?.(from, to));
+  const pressed = useEffectEvent((index: number, value: number) => onPress?.(Math.min(index, times.length - 1), value));
   const make = useEffectEvent((box: HTMLElement) => {
     const options = optionsOf(box, stacked ? [...series].reverse() : series, limits, stacked, {
       range: () => bounds(),
       words: (value) => words(value),
       onCursor: (index) => report(index),
       onBrush: onBrush === undefined ? undefined : (from, to) => brushed(from, to),
+      onPress: onPress === undefined ? undefined : (index, value) => pressed(index, value),
     });
     return new uPlot(options, data, box);
   });
@@ -116,6 +120,7 @@ interface Callbacks {
   words: (value: number) => string;
   onCursor: (index: number | null) => void;
   onBrush?: ((from: number, to: number) => void) | undefined;
+  onPress?: ((index: number, value: number) => void) | undefined;
 }
 
 function optionsOf(box: HTMLElement, series: ChartSeries[], limits: ChartLimit[], stacked: boolean, callbacks: Callbacks): uPlot.Options {
@@ -150,6 +155,7 @@ function optionsOf(box: HTMLElement, series: ChartSeries[], limits: ChartLimit[]
       ...limits.map(({ dashed }): uPlot.Series => ({ stroke: color("--ink"), width: 1.5, ...(dashed ? { dash: [6, 4] } : {}), ...(stepped ? { paths: stepped } : {}), points: { show: false } })),
     ],
     hooks: {
+      ready: [(chart) => listenForClicks(chart, callbacks.onPress)],
       setCursor: [(chart) => callbacks.onCursor(chart.cursor.idx ?? null)],
       setSelect: [
         (chart) => {
@@ -161,6 +167,21 @@ function optionsOf(box: HTMLElement, series: ChartSeries[], limits: ChartLimit[]
       ],
     },
   };
+}
+
+/** A click where the pointer went down; what was drawn over an area is a selection. */
+function listenForClicks(chart: uPlot, onPress: Callbacks["onPress"]): void {
+  if (onPress === undefined) return;
+  let down = 0;
+  chart.over.classList.add(styles.pressable ?? "");
+  chart.over.addEventListener("mousedown", ({ clientX }) => {
+    down = clientX;
+  });
+  chart.over.addEventListener("click", ({ clientX, clientY }) => {
+    if (Math.abs(clientX - down) >= MIN_BRUSH_PIXELS) return;
+    const box = chart.over.getBoundingClientRect();
+    onPress(chart.posToIdx(clientX - box.left), chart.posToVal(clientY - box.top, "y"));
+  });
 }
 
 /** Color tokens as the canvas understands them. */

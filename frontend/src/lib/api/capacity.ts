@@ -1,18 +1,19 @@
 // Use and demand of one resource, by ClusterQueue: over time, and now; several pages show a part.
 import { queryOptions } from "@tanstack/react-query";
 
+import type { UsageGrouping } from "@/lib/api/types";
 import { type TimeRange, apiBounds } from "@/lib/time-range";
 
 import { api, contentOf } from "./request";
 
 const POINTS = 96;
 
-/** One resource over a time range, by ClusterQueue; from `since` on where it is given. */
-export function capacityQuery(resource: string, range: TimeRange, since?: string) {
+/** One resource over a time range, by ClusterQueue and other groups; from `since` on where it is given. */
+export function capacityQuery(resource: string, range: TimeRange, since?: string, by: UsageGrouping = "clusterQueue") {
   return queryOptions({
-    queryKey: ["capacity", resource, range, since],
+    queryKey: ["capacity", resource, range, since, by],
     queryFn: ({ signal }) => {
-      const query = { ...(resource && { resource }), ...apiBounds(range, Date.now()), ...(since && { since }), points: POINTS };
+      const query = { ...(resource && { resource }), ...apiBounds(range, Date.now()), ...(since && { since }), points: POINTS, by };
       return contentOf(api.GET("/v1/usage", { params: { query }, signal }));
     },
     placeholderData: (before) => before,

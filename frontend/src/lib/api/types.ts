@@ -14,6 +14,7 @@ export type Webhook = Schemas["WebhookObject"];
 export type Delivery = Schemas["DeliveryView"];
 export type SystemStatus = Schemas["SystemView"];
 export type CapacityHistory = Schemas["CapacityHistory"];
+export type UsageGrouping = CapacityHistory["by"];
 export type CapacityPoint = Schemas["CapacityPoint"];
 export type WaitTimes = Schemas["WaitHistogram"];
 export type QueueRow = Schemas["QueueRow"];

@@ -7,12 +7,27 @@ import { type TimeRange, boundsOf } from "@/lib/time-range";
 import { type Mark, marksOf } from "../model/marks";
 
 const MAX_MARKS = 200;
+const HOUR = 3_600_000;
 const OUTAGES = "node.fell_silent,node.executor_lost,executor.lost";
 
 /** Whether scheduling keeps up. */
 export const systemQuery = queryOptions({
   queryKey: ["capacity", "system"],
   queryFn: ({ signal }) => contentOf(api.GET("/v1/system", { signal })),
+});
+
+const CYCLES_MINUTE = 60_000;
+const CYCLES_HOURS = 1;
+
+/** How long the cycles of the last hour took. */
+export const cyclesOfHourQuery = queryOptions({
+  queryKey: ["cycles", "hour"],
+  queryFn: ({ signal }) => {
+    const since = new Date(Math.floor(Date.now() / CYCLES_MINUTE) * CYCLES_MINUTE - CYCLES_HOURS * HOUR).toISOString();
+    return contentOf(api.GET("/v1/cycles/summary", { params: { query: { since, points: 2 } }, signal }));
+  },
+  staleTime: CYCLES_MINUTE,
+  refetchInterval: CYCLES_MINUTE,
 });
 
 const WEEK_DAYS = 7;

@@ -1,10 +1,10 @@
-// Pending demand above, use by ClusterQueue below the capacity line, on one axis of time.
+// Pending demand above, use by group below the capacity line, on one axis of time.
 import { TimeChart } from "@/components/ui/time-chart";
-import type { CapacityHistory } from "@/lib/api/types";
+import type { CapacityHistory, UsageGrouping } from "@/lib/api/types";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 import { type TimeRange, boundsOf, rangeBetween } from "@/lib/time-range";
 
-import { capacityAt, seriesOf } from "../model/capacity";
+import { OTHER, capacityAt, seriesOf } from "../model/capacity";
 import type { Mark } from "../model/marks";
 import styles from "./overview-page.module.css";
 
@@ -14,17 +14,25 @@ export interface CapacityChartsProps {
   range: TimeRange;
   /** Where the axis begins instead of with the range. */
   since: string | undefined;
+  /** The ClusterQueue that alone is shown; empty for all. */
+  queue: string;
   onBrush: (range: TimeRange) => void;
+  /** Filters by a ClusterQueue, or no more by it. */
+  onQueue: (name: string) => void;
 }
+
+const WORDS: Record<UsageGrouping, string> = { clusterQueue: "ClusterQueue", cohort: "cohort", flavor: "flavor" };
+/** The share of the axis that is left free before a young log, for the words that it begins there. */
+const BEFORE_LOG = 0.17;
 
 const NO_MARKS: Mark[] = [];
 
-export function CapacityCharts({ history, marks = NO_MARKS, range, since, onBrush }: CapacityChartsProps) {
+export function CapacityCharts({ history, marks = NO_MARKS, range, since, queue, onBrush, onQueue }: CapacityChartsProps) {
   if (history === undefined) return <div className={styles.charts} role="status" aria-label="Loading" />;
-  const { points, resource } = history;
+  const { points, resource, by } = history;
   const unit = shortResource(resource);
   const [whole, to] = boundsOf(range, Date.parse(history.at));
-  const from = since === undefined ? whole : Date.parse(since);
+  const from = since === undefined ? whole : Math.max(whole, Date.parse(since) - BEFORE_LOG * (to - Date.parse(since)));
   const dataSince = history.dataSince ? Date.parse(history.dataSince) / 1000 : undefined;
   const shared = {
     times: points.map(({ at }) => Date.parse(at) / 1000),
@@ -37,14 +45,16 @@ export function CapacityCharts({ history, marks = NO_MARKS, range, since, onBrus
   return (
     <section className={styles.charts} aria-label="Use and demand over time">
       <div className={styles.demand}>
-        <TimeChart {...shared} label={`Pending demand, ${unit}`} height="short" stacked series={[{ name: "pending", values: total, color: "--wait-solid" }]} />
+        <TimeChart {...shared} label={`Pending demand, ${unit}`} height="short" edge stacked series={[{ name: "pending", values: total, color: "--wait-solid" }]} />
       </div>
       <TimeChart
         {...shared}
-        label={`In use by ClusterQueue, ${unit}`}
+        label={queue === "" ? `In use by ${WORDS[by]}, ${unit}` : `In use of ClusterQueue ${queue}, ${unit}`}
         stacked
-        series={seriesOf(points)}
-        limits={[{ name: "capacity", values: points.map(capacityAt) }]}
+        edge
+        series={seriesOf(points, by)}
+        limits={[{ name: queue === "" ? "capacity" : "nominal quota", values: points.map(capacityAt) }]}
+        onArea={by === "clusterQueue" ? (name) => name !== OTHER && onQueue(name) : undefined}
         marks={marks}
       >
         {!history.complete && <span className={styles.partial}>More of the past is being read…</span>}

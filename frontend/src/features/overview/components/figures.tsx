@@ -8,9 +8,9 @@ import type { CapacityHistory, Causes, QueueSummary } from "@/lib/api/types";
 import { formatAmount, formatShare, gpuHours, shareOf, shortResource } from "@/lib/format/amounts";
 import { formatDuration } from "@/lib/format/times";
 
-import { systemQuery, weekOfWaitsQuery } from "../api/capacity";
+import { cyclesOfHourQuery, systemQuery, weekOfWaitsQuery } from "../api/capacity";
 import { nowOf, overuseOf, usedOverTime } from "../model/capacity";
-import { pendingChange, schedulingOf, unschedulableOf, waitChange } from "../model/figures";
+import { cycleWords, pendingChange, schedulingOf, unschedulableOf, waitChange } from "../model/figures";
 import styles from "./overview-page.module.css";
 
 export interface FiguresProps {
@@ -18,49 +18,58 @@ export interface FiguresProps {
   rows: QueueSummary | undefined;
   causes: Causes | undefined;
   resource: string;
+  /** The ClusterQueue that the page is filtered by; empty for all. */
+  queue: string;
 }
 
-export function Figures({ capacity, rows, causes, resource }: FiguresProps) {
+export function Figures({ capacity, rows, causes, resource, queue }: FiguresProps) {
   const system = useQuery(systemQuery);
+  const cycles = useQuery(cyclesOfHourQuery);
   const week = useQuery(weekOfWaitsQuery);
   const now = capacity && nowOf(capacity);
   const unit = shortResource(resource);
   const never = causes && unschedulableOf(causes);
   const scheduling = system.data && schedulingOf(system.data);
-  const { waitP95Seconds: p95, waits } = rows ?? {};
+  const told = queue === "" ? rows : rows?.queues.find(({ clusterQueue }) => clusterQueue === queue);
+  const { waitP95Seconds: p95, waits } = told ?? {};
   const starts = count(waits ?? 0, "start");
-  const change = rows && week.data && waitChange(rows, week.data);
+  // The week is that of all queues.
+  const change = queue === "" && rows && week.data ? waitChange(rows, week.data) : undefined;
+  const of = queue === "" ? "" : `&clusterQueue=${encodeURIComponent(queue)}`;
   return (
     <ul className={styles.figures} aria-label="Figures">
-      <Figure title="In use" to="/workloads?phase=Running" value={now && `${formatAmount(resource, now.used, now.capacity)} of ${formatAmount(resource, now.capacity)} ${unit}`}>
+      <Figure title="In use" to={`/workloads?phase=Running${of}`} value={now && `${formatAmount(resource, now.used, now.capacity)} of ${formatAmount(resource, now.capacity)} ${unit}`}>
         {capacity && now && (
           <>
             {overuseWords(capacity, resource) ?? formatShare(shareOf(now.used, now.capacity))} <Sparkline points={usedOverTime(capacity.points)} max={now.capacity} />
           </>
         )}
       </Figure>
-      <Figure title="Pending demand" to="/workloads?phase=Pending" value={now && `${formatAmount(resource, now.pending)} ${unit}`}>
+      <Figure title="Pending demand" to={`/workloads?phase=Pending${of}`} value={now && `${formatAmount(resource, now.pending)} ${unit}`}>
         {capacity && now && [count(now.pendingWorkloads, "workload"), pendingChange(capacity.points)].filter(Boolean).join(", ")}
       </Figure>
-      <Figure title="Wait p95" to="/queues" value={rows && (p95 === null || p95 === undefined ? "—" : formatDuration(p95))}>
-        {rows && (change === undefined ? `${starts} in 24 h` : `${starts}, ${change}`)}
+      <Figure title="Wait p95" to={queue === "" ? "/queues" : `/queues/${encodeURIComponent(queue)}?view=waits`} value={told && (p95 === null || p95 === undefined ? "—" : formatDuration(p95))}>
+        {told && (change === undefined ? `${starts} in 24 h` : `${starts}, ${change}`)}
       </Figure>
       <Figure title="Unschedulable" to="/workloads?filter=phase:Unschedulable" value={never && count(never.count, "workload")}>
-        {never && gpuHours(never.gpuSeconds)}
+        {never && (never.count === 0 ? "every pending workload can start" : `${gpuHours(never.gpuSeconds)} waiting`)}
       </Figure>
-      <Figure title="Scheduling" to="/cycles" value={scheduling?.words}>
+      <Figure title="Scheduling" to="/cycles" value={scheduling?.words} beside={cycles.data && cycleWords(cycles.data)}>
         {scheduling?.detail}
       </Figure>
     </ul>
   );
 }
 
-function Figure({ title, to, value, children }: { title: string; to: string; value: string | undefined; children: ReactNode }) {
+function Figure({ title, to, value, beside, children }: { title: string; to: string; value: string | undefined; beside?: string | undefined; children: ReactNode }) {
   return (
     <li>
       <RouterLink to={to} className={styles.figure}>
         <span className={styles.title}>{title}</span>
-        <span className={styles.value}>{value ?? "\u00a0"}</span>
+        <span className={styles.value}>
+          {value ?? "\u00a0"}
+          {beside && <span className={styles.beside}> {beside}</span>}
+        </span>
         <span className={styles.detail}>{children ?? "\u00a0"}</span>
       </RouterLink>
     </li>

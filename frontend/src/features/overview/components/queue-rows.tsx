@@ -14,7 +14,7 @@ import styles from "./overview-page.module.css";
 /** Left out on a narrow screen; the page of a queue has them. */
 const SPARE = ["Borrowed", "Pending"];
 
-export function QueueRows({ query, resource }: { query: UseQueryResult<QueueSummary>; resource: string }) {
+export function QueueRows({ query, resource, queue }: { query: UseQueryResult<QueueSummary>; resource: string; queue: string }) {
   const { data } = query;
   const heads = ["Queue", `Use, ${shortResource(resource)}`, ...["Borrowed", "Pending", "Wait p95", "Oldest"].map((words) => ({ words, figure: true as const, ...(SPARE.includes(words) && { spare: true as const }) }))];
   return (
@@ -26,7 +26,7 @@ export function QueueRows({ query, resource }: { query: UseQueryResult<QueueSumm
       {query.isError && data === undefined && <Failed error={query.error} onRetry={() => void query.refetch()} />}
       {data && (
         <PlainTable label="Queues" heads={heads}>
-          {data.queues.map((row) => (
+          {data.queues.filter(({ clusterQueue }) => queue === "" || clusterQueue === queue).map((row) => (
             <tr key={row.clusterQueue}>
               <th scope="row" className={styles.queue}>
                 <RouterLink to={`/queues/${encodeURIComponent(row.clusterQueue)}`}>{row.clusterQueue}</RouterLink>

@@ -1,5 +1,5 @@
 // The overview's chart and figures from the API's points: the largest queues by name, the rest together.
-import type { CapacityHistory, CapacityPoint } from "@/lib/api/types";
+import type { CapacityHistory, CapacityPoint, UsageGrouping } from "@/lib/api/types";
 import { OTHER_QUEUES, QUEUE_COLORS, queueColors } from "@/lib/queue-colors";
 
 export interface NamedValues {
@@ -9,25 +9,46 @@ export interface NamedValues {
   hatched?: boolean;
 }
 
-const OTHER = "other";
+/** The name of the groups that have no color of their own, together. */
+export const OTHER = "other";
 
-/** Every ClusterQueue of the points, the one that used most in all first; equal ones by name. */
-export function queuesByUse(points: CapacityPoint[]): string[] {
+export interface Use {
+  name: string;
+  used: number;
+}
+
+/** What each group uses at an instant. */
+export function useOf({ queues, groups }: CapacityPoint, by: UsageGrouping): Use[] {
+  return by === "clusterQueue" ? queues.map(({ clusterQueue, used }) => ({ name: clusterQueue, used })) : groups;
+}
+
+/** Every group of the points, the one that used most in all first; equal ones by name. */
+export function groupsByUse(points: readonly Use[][]): string[] {
   const used = new Map<string, number>();
-  for (const { queues } of points) for (const queue of queues) used.set(queue.clusterQueue, (used.get(queue.clusterQueue) ?? 0) + queue.used);
+  for (const point of points) for (const one of point) used.set(one.name, (used.get(one.name) ?? 0) + one.used);
   return [...used].sort(([one, most], [other, least]) => least - most || one.localeCompare(other)).map(([name]) => name);
 }
 
-/** Use by ClusterQueue: six by name, the others as one hatched area. */
-export function seriesOf(points: CapacityPoint[], amount: "used" | "pending" = "used"): NamedValues[] {
-  const names = queuesByUse(points);
+/** Use by group: six by name, the others as one hatched area. */
+export function seriesOf(points: CapacityPoint[], by: UsageGrouping): NamedValues[] {
+  const uses = points.map((point) => useOf(point, by));
+  const names = groupsByUse(uses);
   const shown = names.slice(0, QUEUE_COLORS);
   const colors = queueColors(shown);
   const valuesOf = (isMember: (name: string) => boolean) =>
-    points.map(({ queues }) => queues.reduce((sum, queue) => sum + (isMember(queue.clusterQueue) ? queue[amount] : 0), 0));
+    uses.map((point) => point.reduce((sum, { name, used }) => sum + (isMember(name) ? used : 0), 0));
   const found: NamedValues[] = shown.map((name) => ({ name, values: valuesOf((one) => one === name), color: colors.get(name) ?? OTHER_QUEUES }));
   if (names.length > QUEUE_COLORS) found.unshift({ name: OTHER, values: valuesOf((one) => !shown.includes(one)), color: OTHER_QUEUES, hatched: true });
   return found;
+}
+
+/** The same of one ClusterQueue alone: its use, its pending demand and its own quota. */
+export function ofQueue(history: CapacityHistory, queue: string): CapacityHistory {
+  const points = history.points.map((point) => {
+    const queues = point.queues.filter(({ clusterQueue }) => clusterQueue === queue);
+    return { ...point, queues, groups: [], offered: 0, nominal: queues.reduce((sum, { nominal }) => sum + nominal, 0) };
+  });
+  return { ...history, by: "clusterQueue", points };
 }
 
 export interface Now {

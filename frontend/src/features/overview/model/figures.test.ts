@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { CapacityPoint, Causes, QueueSummary, SystemStatus, WaitTimes } from "@/lib/api/types";
 
-import { pendingChange, schedulingOf, unschedulableOf, waitChange } from "./figures";
+import { cycleWords, pendingChange, schedulingOf, unschedulableOf, waitChange } from "./figures";
 
 test("only causes of unschedulable workloads count as such", () => {
   const causes = [
@@ -14,13 +14,20 @@ test("only causes of unschedulable workloads count as such", () => {
 
 test("a halted partition is told before a lag", () => {
   const partition = (halted: string) => ({ halted }) as SystemStatus["partitions"][number];
-  expect(schedulingOf({ partitions: [partition("")], headLagSeconds: 0.21 } as SystemStatus)).toEqual({ words: "Healthy", detail: "1 partition, lag 0.2 s" });
+  expect(schedulingOf({ partitions: [partition("")], headLagSeconds: 0.21, executors: 4, executorsConnected: 3 } as SystemStatus)).toEqual({ words: "ok", detail: "executors 3 of 4, lag 0.2 s" });
   expect(schedulingOf({ partitions: [partition("")], headLagSeconds: 75 } as SystemStatus).words).toBe("Behind");
-  expect(schedulingOf({ partitions: [partition("error"), partition("")], headLagSeconds: 75 } as SystemStatus).words).toBe("1 halted");
+  expect(schedulingOf({ partitions: [partition("error"), partition("")], headLagSeconds: 75 } as SystemStatus).words).toBe("1 partition halted");
+});
+
+test("the duration of cycles is in milliseconds, and none without a cycle", () => {
+  const summary = (plans: number, p95Microseconds: number) => ({ total: { plans, p95Microseconds } }) as Parameters<typeof cycleWords>[0];
+  expect(cycleWords(summary(3, 240_400))).toBe("cycle p95 240 ms");
+  expect(cycleWords(summary(3, 4_240))).toBe("cycle p95 4.2 ms");
+  expect(cycleWords(summary(0, 0))).toBe("");
 });
 
 function pendingAt(at: string, ...pending: number[]): CapacityPoint {
-  return { position: 1, at, nominal: 1, offered: 1, queues: pending.map((pendingWorkloads, index) => ({ clusterQueue: `q${index}`, used: 0, pending: 0, pendingWorkloads })) };
+  return { position: 1, at, nominal: 1, offered: 1, groups: [], queues: pending.map((pendingWorkloads, index) => ({ clusterQueue: `q${index}`, nominal: 0, used: 0, pending: 0, pendingWorkloads })) };
 }
 
 test("pending workloads are compared with those at the beginning of the range", () => {

@@ -1,5 +1,5 @@
 // Figures of the overview from what the API tells.
-import type { CapacityPoint, Causes, QueueSummary, SystemStatus, WaitTimes } from "@/lib/api/types";
+import type { CapacityPoint, Causes, CycleSummary, QueueSummary, SystemStatus, WaitTimes } from "@/lib/api/types";
 import { formatDuration, formatSpan, secondsBetween } from "@/lib/format/times";
 
 const LATE_SECONDS = 10;
@@ -19,7 +19,7 @@ export function pendingChange(points: readonly CapacityPoint[]): string | undefi
 }
 
 /** The wait of the last day beside that of the last week: "+8 m vs 7 d"; undefined while the log is too young to tell. */
-export function waitChange({ waitP95Seconds: day }: QueueSummary, week: WaitTimes): string | undefined {
+export function waitChange({ waitP95Seconds: day }: Pick<QueueSummary, "waitP95Seconds">, week: WaitTimes): string | undefined {
   const days = week.dataSince ? Math.floor(secondsBetween(week.dataSince > week.since ? week.dataSince : week.since, week.until) / DAY_SECONDS) : 0;
   const before = week.waitP95Seconds;
   if (days < MIN_DAYS || typeof day !== "number" || typeof before !== "number") return undefined;
@@ -39,11 +39,18 @@ export function unschedulableOf({ causes }: Causes): { count: number; gpuSeconds
   };
 }
 
-/** Whether workers decide and reads are fresh, in two words and a figure. */
-export function schedulingOf({ partitions, headLagSeconds }: SystemStatus): { words: string; detail: string } {
+/** Whether workers decide and reads are fresh, in a word, and which executors run what is decided. */
+export function schedulingOf({ partitions, headLagSeconds, executors, executorsConnected }: SystemStatus): { words: string; detail: string } {
   const halted = partitions.filter(({ halted }) => halted).length;
   const lag = `lag ${headLagSeconds < 1 ? `${headLagSeconds.toFixed(1)} s` : formatDuration(headLagSeconds)}`;
-  const detail = `${partitions.length} ${partitions.length === 1 ? "partition" : "partitions"}, ${lag}`;
-  if (halted > 0) return { words: `${halted} halted`, detail };
-  return { words: headLagSeconds > LATE_SECONDS ? "Behind" : "Healthy", detail };
+  const detail = `executors ${executorsConnected} of ${executors}, ${lag}`;
+  if (halted > 0) return { words: `${halted} ${halted === 1 ? "partition" : "partitions"} halted`, detail };
+  return { words: headLagSeconds > LATE_SECONDS ? "Behind" : "ok", detail };
+}
+
+/** How long 95 of 100 cycles took at most: "cycle p95 240 ms"; empty of none. */
+export function cycleWords({ total }: Pick<CycleSummary, "total">): string {
+  if (total.plans === 0) return "";
+  const milliseconds = total.p95Microseconds / 1000;
+  return `cycle p95 ${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds).toLocaleString("en")} ms`;
 }

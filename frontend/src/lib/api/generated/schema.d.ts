@@ -3970,6 +3970,8 @@ export interface components {
             at: string;
             resource: string;
             resources: string[];
+            /** @enum {string} */
+            by: "clusterQueue" | "cohort" | "flavor";
             /**
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
@@ -3993,6 +3995,7 @@ export interface components {
             nominal: number;
             offered: number;
             queues: components["schemas"]["QueueAmounts"][];
+            groups: components["schemas"]["GroupAmount"][];
         };
         /** Cause */
         Cause: {
@@ -5383,6 +5386,11 @@ export interface components {
             /** @default  */
             executor?: string;
         };
+        /** GroupAmount */
+        GroupAmount: {
+            name: string;
+            used: number;
+        };
         /** Health */
         Health: {
             status: string;
@@ -6692,6 +6700,7 @@ export interface components {
         /** QueueAmounts */
         QueueAmounts: {
             clusterQueue: string;
+            nominal: number;
             used: number;
             pending: number;
             pendingWorkloads: number;
@@ -7701,6 +7710,8 @@ export interface components {
             partitions: components["schemas"]["PartitionView"][];
             followers: components["schemas"]["FollowerView"][];
             headLagSeconds: number;
+            executors: number;
+            executorsConnected: number;
         };
         /** Taint */
         Taint: {
@@ -9791,6 +9802,8 @@ export interface operations {
             query?: {
                 /** @description Such as `nvidia.com/gpu` or `cpu` */
                 resource?: string;
+                /** @description The groups to tell use of */
+                by?: "clusterQueue" | "cohort" | "flavor";
                 /** @description RFC 3339; a day before `until` without */
                 since?: string | null;
                 /** @description RFC 3339; now without */
@@ -20425,7 +20438,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Version, positions and lags. */
+            /** @description Version, positions and lags, and how many executors are connected of those there are. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
