@@ -72,8 +72,8 @@ def _add_workloads(found: dict[str, tuple[str, str]], client: HeadgateClient) ->
                 found["workloads-panel"] = (f"/workloads?panel={key}", "Workloads")
                 found["simulator-workload"] = (f"/simulations/new?workload={key}", "Simulator")
             if phase == "Running":
-                for view in ("pods", "logs", "definition"):
-                    found[f"workload-{view}"] = (f"/workloads/{key}?view={view}", key)
+                for tab in ("pods", "logs", "timeline", "manifest"):
+                    found[f"workload-{tab}"] = (f"/workloads/{key}?tab={tab}", key)
 
 
 def _first(client: HeadgateClient, path: str, query: dict[str, str] | None = None) -> list[Object]:

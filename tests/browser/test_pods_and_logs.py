@@ -103,7 +103,7 @@ def test_pods_and_their_output_are_seen_while_they_run(
     page = screen.page
     with client_of(headgate) as client:
         wait_until(lambda: _has(client, "seen"), "the workload is there")
-    screen.open("/workloads/default/seen?view=pods", "default/seen")
+    screen.open("/workloads/default/seen?tab=pods", "default/seen")
     pods = page.get_by_role("grid", name="Pods")
     expect(pods.get_by_text("Running")).to_have_count(3)
     expect(pods.get_by_role("link", name=NODE)).to_have_count(3)
@@ -133,6 +133,20 @@ def test_pods_and_their_output_are_seen_while_they_run(
     expect(pods.get_by_text("exit 3")).to_be_visible()
     expect(page.get_by_role("group", name="Attempts").get_by_text("1 Failed")).to_be_visible()
     assert screen.violations() == []
+
+    # The verdict says how it failed, with the last lines of the pod that did.
+    page.keyboard.press("1")
+    verdict = page.get_by_role("heading", level=2, name="Failed: exit 3 on rank 2")
+    expect(verdict).to_be_visible()
+    expect(page.get_by_role("region", name="last lines of main/2")).to_contain_text(
+        "live line of 2"
+    )
+    first = page.get_by_role("list", name="Phases of attempt 1")
+    expect(first.get_by_role("button", name="Running")).to_be_visible()
+    expect(page.get_by_role("list", name="Attempts")).to_contain_text("exit 3 on rank 2")
+    assert screen.violations() == []
+    page.get_by_role("link", name="Open logs of main/2").first.click()
+    expect(log.get_by_text("live line of 2")).to_be_visible()
 
 
 @pytest.mark.nightly
@@ -168,7 +182,7 @@ def test_story_of_a_researcher_from_a_gang_that_cannot_fit_to_one_that_succeeds(
     expect(page.get_by_text("Simulating…")).to_have_count(0)
     does.press(remedy.get_by_role("button", name="Apply"))
 
-    does.tab(page.get_by_role("tab", name="Overview"), page.get_by_role("tab", name="Logs"))
+    does.tab(page.get_by_role("tab", name="Summary"), page.get_by_role("tab", name="Logs"))
     log = page.get_by_role("log", name="Logs")
     expect(log.get_by_text("attempt of a story")).to_be_visible()
     expect(page.get_by_role("heading", level=2, name="Failed").first).to_be_visible()

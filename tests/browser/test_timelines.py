@@ -89,7 +89,7 @@ def timeline(screen: Screen) -> Locator:
 def test_the_latest_are_there_at_once_and_earlier_ones_come_by_key(
     screen: Screen, explained: Explained
 ) -> None:
-    screen.open(f"/workloads/{explained.key}", explained.key)
+    screen.open(f"/workloads/{explained.key}?tab=timeline", explained.key)
     card = timeline(screen)
     expect(card.get_by_text(f"{EXPLANATIONS + 1} events", exact=True)).to_be_visible()
     before = f"{EXPLANATIONS + 1 - FIRST_PAGE} events"
@@ -113,7 +113,7 @@ def test_the_latest_are_there_at_once_and_earlier_ones_come_by_key(
 
 
 def test_a_reason_leads_to_its_past_blocker(screen: Screen, explained: Explained) -> None:
-    screen.open(f"/workloads/{explained.key}", explained.key)
+    screen.open(f"/workloads/{explained.key}?tab=timeline", explained.key)
     card = timeline(screen)
     card.get_by_role("button", name=f"{FIRST_PAGE - 1} earlier reasons").click()
     line = card.get_by_role("listitem").filter(has_text=f"Reason {PAST}.")
@@ -134,7 +134,7 @@ def test_a_link_to_an_early_event_leads_there(screen: Screen, explained: Explain
 def test_new_reasons_come_on_top_while_earlier_pages_stay(
     screen: Screen, explained: Explained
 ) -> None:
-    screen.open(f"/workloads/{explained.key}", explained.key)
+    screen.open(f"/workloads/{explained.key}?tab=timeline", explained.key)
     card = timeline(screen)
     card.get_by_role("button", name="Show earlier").click()
     expect(card.get_by_role("button", name=f"{EXPLANATIONS - 1} earlier reasons")).to_be_visible()

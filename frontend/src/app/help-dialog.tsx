@@ -12,7 +12,7 @@ const COMMANDS: { keys: string[]; words: string }[] = [
   { keys: ["Shift N"], words: "Show new rows" },
   { keys: ["t"], words: "Table instead of a chart that has the focus" },
   { keys: ["Esc"], words: "Close panel or dialog" },
-  { keys: ["1", "4"], words: "Sections of a workload or queue, first to last" },
+  { keys: ["1", "5"], words: "Sections of a workload or queue, first to last" },
   { keys: ["l"], words: "Logs of a workload" },
   { keys: ["e"], words: "Resubmit a workload with changes" },
   { keys: ["y"], words: "Copy the name of a workload" },

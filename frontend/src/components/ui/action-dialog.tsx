@@ -1,5 +1,5 @@
 // Asks why before anything is changed, for one object or many; shows the same as a command, and each result.
-import { type SubmitEvent, useId, useState } from "react";
+import { type ReactNode, type SubmitEvent, useId, useState } from "react";
 
 import { problemOf } from "@/lib/api/problem";
 import { type ActionInput, EXPIRIES, type Outcome, type Target, expiryAt, runAll } from "@/lib/actions";
@@ -27,6 +27,8 @@ export interface ActionDialogProps {
   expires?: boolean;
   /** It is the user's own work, for which no reason is asked. */
   own?: boolean;
+  /** Fields of the action itself. */
+  children?: ReactNode;
   command: (input: ActionInput) => string;
   run: (key: string, input: ActionInput) => Promise<unknown>;
   onClose: () => void;
@@ -38,7 +40,7 @@ export interface Affected {
 }
 
 export function ActionDialog(props: ActionDialogProps) {
-  const { verb, subject, words, targets, affected, danger = false, soon = "done", expires = false, own = false, command, run, onClose } = props;
+  const { verb, subject, words, targets, affected, danger = false, soon = "done", expires = false, own = false, children, command, run, onClose } = props;
   const [reason, setReason] = useState("");
   const [expiry, setExpiry] = useState("0");
   const [running, setRunning] = useState(false);
@@ -69,6 +71,7 @@ export function ActionDialog(props: ActionDialogProps) {
           <Targets targets={targets} able={able.length} outcomes={outcomes} />
         )}
         {affected && <AffectedList affected={affected} />}
+        {children}
         <div className={expires ? styles.pair : undefined}>
           <ReasonField value={reason} own={own} onChange={setReason} />
           {expires && (

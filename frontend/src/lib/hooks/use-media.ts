@@ -4,6 +4,9 @@ import { useSyncExternalStore } from "react";
 /** Windows too narrow for two columns beside the menu. */
 export const NARROW = "(max-width: 52rem)";
 
+/** What the style sheets call narrow. */
+export const PHONE = "(max-width: 44rem)";
+
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(
     (listener) => {

@@ -4,11 +4,12 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { type ActionInput, actionBody } from "@/lib/actions";
 import { api, contentOf } from "@/lib/api/request";
 
-import type { WorkloadAction } from "../model/actions";
+import { type Protection, type WorkloadAction, protectionBody } from "../model/actions";
 import { phaseTimelineOf } from "../model/phase-timeline";
 
 const PAGE_SIZE = 100;
 const EARLIER_PAGE_SIZE = 500;
+const MAX_CLASSES = 1000;
 const ONE = "/v1/namespaces/{namespace}/workloads/{name}";
 
 /** Why one is inactive, backs off or is held, with what it would do after the action that helps. */
@@ -61,6 +62,17 @@ export function preemptionsQuery(key: string) {
 export function act(action: WorkloadAction, key: string, input: ActionInput): Promise<unknown> {
   return contentOf(api.POST(`${ONE}/${action}`, { params: { path: partsOf(key) }, body: actionBody(input) }));
 }
+
+/** Sets the priority that protects one workload from preemption. */
+export function protect(key: string, protection: Protection, reason: string): Promise<unknown> {
+  return contentOf(api.POST(`${ONE}/protection`, { params: { path: partsOf(key) }, body: protectionBody(protection, reason) }));
+}
+
+/** The priority classes there are. */
+export const priorityClassesQuery = queryOptions({
+  queryKey: ["objects", "priority classes"],
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/workloadpriorityclasses", { params: { query: { limit: MAX_CLASSES } }, signal })),
+});
 
 /** Namespace and name of a key. */
 export function partsOf(key: string): { namespace: string; name: string } {

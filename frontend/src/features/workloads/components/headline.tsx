@@ -1,6 +1,7 @@
 // The verdict on a workload in one sentence, with the binding constraint as a bar below it.
 import { useQuery } from "@tanstack/react-query";
 
+import { CodeBlock } from "@/components/ui/code-block";
 import { ConstraintBar } from "@/components/ui/constraint-bar";
 import { bindingOf } from "@/components/ui/constraint-model";
 import { PhaseBadge, statusOf } from "@/components/ui/phase-badge";
@@ -8,9 +9,11 @@ import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
 import type { Explanation, WorkloadObject } from "@/lib/api/types";
-import { formatShortTime } from "@/lib/format/times";
+import { formatClock, formatDuration, formatShortTime } from "@/lib/format/times";
+import { useNow } from "@/lib/hooks/use-now";
 
 import { explanationQuery } from "../api/workloads";
+import { logAddress, podName } from "../model/pods";
 import { otherWords, verdictOf } from "../model/verdict";
 import styles from "./verdict.module.css";
 import { Matrix } from "./why-matrix";
@@ -30,30 +33,57 @@ export function Headline({ workload, workloadKey }: HeadlineProps) {
 }
 
 function VerdictBanner({ explanation, workload }: { explanation: Explanation; workload: WorkloadObject }) {
-  const { tone, title, details } = verdictOf(explanation, workload, (at) => formatShortTime(at));
+  const { tone, title, details, log } = verdictOf(explanation, workload, (at) => (explanation.phase === "Retrying" ? formatClock(at) : formatShortTime(at)));
+  const [pod] = explanation.failedPods ?? [];
   return (
     <div className={styles.verdict} data-tone={tone}>
-      <h2 className={styles.title}>{title}</h2>
+      <div className={styles.first}>
+        <h2 className={styles.title}>{title}</h2>
+        <Since explanation={explanation} workload={workload} />
+      </div>
       {details.map((words) => (
         <p key={words} className={styles.detail}>
           {words}
         </p>
       ))}
+      {log && pod && (
+        <div className={styles.log}>
+          <CodeBlock wrap label={`last lines of ${podName(pod)}`} text={log.join("\n")} />
+          <RouterLink to={logAddress(explanation.workload, String(pod.attempt), pod)}>Open logs of {podName(pod)}</RouterLink>
+        </div>
+      )}
       {explanation.verdict === "Waiting" && <p className={styles.detail} title={`As of event #${explanation.asOf.position}`}>
         {queuePosition(explanation)}
-        {explanation.since && (
-          <>
-            <span title={`Event #${explanation.since.position}`}>
-              Reason recorded <Timestamp at={explanation.since.time} />, unchanged since.
-            </span>{" "}
-          </>
-        )}
         <LastAttempt explanation={explanation} />
         {!explanation.evaluated && "Not evaluated in the last cycle (inputs unchanged). "}
       </p>}
       <Constraints explanation={explanation} />
     </div>
   );
+}
+
+/** Since when the reason holds, or when one that backs off is tried again. */
+function Since({ explanation: { since, phase, verdict }, workload }: { explanation: Explanation; workload: WorkloadObject }) {
+  const now = useNow();
+  const again = workload.status?.requeueState?.requeueAt;
+  if (phase === "Retrying" && again) {
+    return (
+      <span className={styles.since}>
+        <Timestamp at={again} />
+      </span>
+    );
+  }
+  if (!since || verdict === "Finished") return null;
+  return (
+    <span className={styles.since} title={`Event #${since.position}`}>
+      since {formatShortTime(since.time)}, {formatDuration(wholeMinutes((now - Date.parse(since.time)) / 1000))}
+    </span>
+  );
+}
+
+/** Seconds up to one minute, whole minutes from then on. */
+function wholeMinutes(seconds: number): number {
+  return seconds < 60 ? Math.max(0, seconds) : seconds - (seconds % 60);
 }
 
 function Constraints({ explanation }: { explanation: Explanation }) {
@@ -63,7 +93,11 @@ function Constraints({ explanation }: { explanation: Explanation }) {
   const others = blockers.length - (binding === null ? 0 : 1);
   return (
     <>
-      {binding !== null && <ConstraintBar blocker={binding} />}
+      {binding !== null && (
+        <div className={styles.binding}>
+          <ConstraintBar blocker={binding} />
+        </div>
+      )}
       {blockers.some(({ type }) => type === "Topology") && (
         <p className={styles.detail}>
           <RouterLink to={`/topology?near=${encodeURIComponent(explanation.workload)}`}>Show nearest fits on the topology map</RouterLink>

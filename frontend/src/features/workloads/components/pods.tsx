@@ -1,11 +1,8 @@
-// The pods of one attempt of a workload, with the attempts there were, and the pods that failed first.
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Ban, Check, CircleDashed, CircleHelp, Clock, type LucideIcon, Play, X } from "lucide-react";
+// The pods of one attempt of a workload, with the attempts there were.
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
-import { CodeBlock } from "@/components/ui/code-block";
 import { SelectField } from "@/components/ui/fields";
 import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
@@ -17,24 +14,13 @@ import { View } from "@/components/ui/view";
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import type { AttemptSummary, Pod, WorkloadObject } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
-import { formatDuration, secondsBetween } from "@/lib/format/times";
-import { useNow } from "@/lib/hooks/use-now";
 import { type UrlState, useUrl } from "@/lib/hooks/use-url";
 
 import { podsQuery } from "../api/pods";
-import { explanationQuery } from "../api/workloads";
-import { POD_FILTERS, POD_STATES, type PodFilters, countWords, endWords, podCount, podName, podTone } from "../model/pods";
+import { POD_FILTERS, POD_STATES, type PodFilters, countWords, endWords, podCount, podName } from "../model/pods";
+import { LogLink, NodeLink, RunTime, StateBadge } from "./pod-cells";
 import styles from "./pods.module.css";
 
-const ICONS: Record<Pod["state"], LucideIcon> = {
-  Assigned: Clock,
-  Starting: CircleDashed,
-  Running: Play,
-  Succeeded: Check,
-  Failed: X,
-  Stopped: Ban,
-  Lost: CircleHelp,
-};
 const NOTHING = Object.fromEntries(POD_FILTERS.map((name) => [name, ""]));
 
 export function Pods({ workload, workloadKey }: { workload: WorkloadObject; workloadKey: string }) {
@@ -132,18 +118,6 @@ function columnsOf(workloadKey: string, attempt: string): Column<Pod>[] {
   ];
 }
 
-function StateBadge({ state }: { state: Pod["state"] }) {
-  return (
-    <Badge tone={podTone(state)} icon={ICONS[state]}>
-      {state}
-    </Badge>
-  );
-}
-
-function NodeLink({ node }: { node: string | undefined }) {
-  return !node ? <>—</> : <RouterLink to={`/topology?host=${encodeURIComponent(node)}`}>{node}</RouterLink>;
-}
-
 function End({ pod }: { pod: Pod }) {
   const words = endWords(pod);
   return (
@@ -154,52 +128,8 @@ function End({ pod }: { pod: Pod }) {
   );
 }
 
-function RunTime({ pod: { startedAt, finishedAt, state } }: { pod: Pod }) {
-  const now = new Date(useNow()).toISOString();
-  const end = finishedAt ?? (state === "Running" || state === "Starting" ? now : null);
-  return <span className="number">{startedAt === null || end === null ? "—" : formatDuration(Math.max(0, secondsBetween(startedAt, end)))}</span>;
-}
-
-/** The first pods that failed, each with the lines of its log that tell most. */
-export function FailedPods({ workloadKey }: { workloadKey: string }) {
-  const { failedPods = [], failedPodCount = 0 } = useQuery(explanationQuery(workloadKey)).data ?? {};
-  if (failedPods.length === 0) return null;
-  return (
-    <Card title="Failed pods" aside={failedPodCount > failedPods.length ? `First ${failedPods.length} of ${failedPodCount}` : undefined}>
-      <ul className={styles.failed}>
-        {failedPods.map((pod) => (
-          <li key={`${podName(pod)}/${pod.run}`}>
-            <span>
-              {podName(pod)} {pod.node && <>on <NodeLink node={pod.node} /></>}: <span className={styles.bad}>{endWords(pod)}</span>
-            </span>
-            {pod.firstError && <span>First error: {pod.firstError}</span>}
-            {pod.lastLines && pod.lastLines.length > 0 && (
-              <CodeBlock text={pod.lastLines.join("\n")} label={`last lines of ${podName(pod)}`} wrap />
-            )}
-            <RouterLink to={logAddress(workloadKey, String(pod.attempt), pod)}>Open logs of {podName(pod)}</RouterLink>
-          </li>
-        ))}
-      </ul>
-    </Card>
-  );
-}
-
-function logAddress(workloadKey: string, attempt: string, pod: Pick<Pod, "podSet" | "index" | "run">): string {
-  const query = new URLSearchParams({ view: "logs", attempt, pod: podName(pod), ...(pod.run > 1 ? { run: String(pod.run) } : {}) });
-  return `${workloadAddress(workloadKey)}?${query}`;
-}
-
-function LogLink({ pod, workloadKey, attempt }: { pod: Pod; workloadKey: string; attempt: string }) {
-  if (pod.startedAt === null) return <>—</>;
-  return (
-    <RouterLink to={logAddress(workloadKey, attempt, pod)} aria-label={`Open logs of ${podName(pod)}, run ${pod.run}`}>
-      Open
-    </RouterLink>
-  );
-}
-
 function Attempts({ attempts, workloadKey }: { attempts: AttemptSummary[]; workloadKey: string }) {
-  const address = (view: string, attempt: number) => `${workloadAddress(workloadKey)}?view=${view}&attempt=${attempt}`;
+  const address = (tab: string, attempt: number) => `${workloadAddress(workloadKey)}?tab=${tab}&attempt=${attempt}`;
   return (
     <Card title="Attempts">
       <PlainTable label="Attempts" heads={[{ words: "Attempt", figure: true }, "Pods", { words: "Restarts", figure: true }, { words: "Started", spare: true }, { words: "Finished", spare: true }, "Logs"]}>

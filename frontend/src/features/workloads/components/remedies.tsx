@@ -1,6 +1,7 @@
 // What makes a workload start: each edit with its simulated result, its difference, and the button that makes it.
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { ChevronLeft, ChevronRight } from "lucide-react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { CodeBlock } from "@/components/ui/code-block";
@@ -21,15 +22,19 @@ const MAX_SIMULATED = 3;
 export function Remedies({ explanation, workload }: { explanation: Explanation; workload: WorkloadObject }) {
   const { wouldUnblock } = explanation;
   const edits = useFirstEdits(explanation, workload);
+  const list = useRef<HTMLUListElement>(null);
   if (!canBeUnblocked(workload)) return null;
   if (edits.length + wouldUnblock.length === 0) return null;
   return (
     <section aria-labelledby="remedies">
-      <h2 id="remedies" className={styles.heading}>
-        How to unblock
-      </h2>
+      <div className={styles.head}>
+        <h2 id="remedies" className={styles.heading}>
+          How to unblock
+        </h2>
+        {edits.length > 1 && <Pager list={list} count={edits.length} />}
+      </div>
       {edits.length > 0 && (
-        <ul className={styles.cards}>
+        <ul ref={list} className={styles.cards}>
           {edits.map((edit, number) => (
             <RemedyCard key={edit.code + edit.name + JSON.stringify(edit.patch)} edit={edit} workload={workload} starts={number < MAX_SIMULATED} />
           ))}
@@ -43,6 +48,32 @@ export function Remedies({ explanation, workload }: { explanation: Explanation; 
         </ul>
       )}
     </section>
+  );
+}
+
+/** On phones one card is in sight at a time: which one, and how to go to its neighbors. */
+function Pager({ list, count }: { list: RefObject<HTMLUListElement | null>; count: number }) {
+  const [place, setPlace] = useState(0);
+  useEffect(() => {
+    const found = list.current;
+    if (found === null) return undefined;
+    const follow = () => setPlace(Math.round(found.scrollLeft / Math.max(1, found.clientWidth)));
+    found.addEventListener("scroll", follow, { passive: true });
+    return () => found.removeEventListener("scroll", follow);
+  }, [list]);
+  const go = (by: number) => list.current?.scrollBy({ left: by * list.current.clientWidth });
+  return (
+    <div className={styles.pager} role="group" aria-label="Edits">
+      <Button look="quiet" shape="icon" aria-label="Previous edit" refusal={place === 0 ? "This is the first" : undefined} onClick={() => go(-1)}>
+        <ChevronLeft aria-hidden="true" />
+      </Button>
+      <span>
+        {place + 1} of {count}
+      </span>
+      <Button look="quiet" shape="icon" aria-label="Next edit" refusal={place === count - 1 ? "This is the last" : undefined} onClick={() => go(1)}>
+        <ChevronRight aria-hidden="true" />
+      </Button>
+    </div>
   );
 }
 

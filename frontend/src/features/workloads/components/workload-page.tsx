@@ -1,5 +1,5 @@
 // One workload: pending reason, blockers, timeline, placement and actions.
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 
 import { Choices } from "@/components/ui/choices";
@@ -10,16 +10,21 @@ import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
 import type { WorkloadObject } from "@/lib/api/types";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
-import { useUrl } from "@/lib/hooks/use-url";
+import { type UrlState, useUrl } from "@/lib/hooks/use-url";
 
-import { explanationQuery, localQueueQuery, workloadQuery } from "../api/workloads";
+import { podsQuery } from "../api/pods";
+import { explanationQuery, localQueueQuery, timelineQuery, workloadQuery } from "../api/workloads";
+import { simulatorAddress } from "../model/actions";
+import { ALL_PODS, podCount } from "../model/pods";
 import { Assignment } from "./assignment";
+import { Attempts } from "./attempts";
 import { Checks } from "./checks";
 import { Conditions } from "./conditions";
 import { Definition } from "./definition";
 import { Headline, StatusBadge } from "./headline";
 import { Logs } from "./logs";
-import { FailedPods, Pods } from "./pods";
+import { Pods } from "./pods";
+import { FailedPods, PodsSummary } from "./pods-summary";
 import { EvictionProgress, Nominated } from "./eviction-progress";
 import { PreemptionHistory } from "./preemption-history";
 import { Remedies } from "./remedies";
@@ -30,7 +35,7 @@ import { WorkloadTimeline } from "./workload-timeline";
 import styles from "./workload-page.module.css";
 
 /** What the address says of one view is left behind with it; the attempt goes on. */
-const OF_ONE_VIEW = { event: "", state: "", podSet: "", node: "", runs: "", pod: "", run: "", stream: "" };
+const OF_ONE_VIEW = { view: "", event: "", state: "", podSet: "", node: "", runs: "", pod: "", run: "", stream: "" };
 
 export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
   const workload = useQuery(workloadQuery(workloadKey));
@@ -46,7 +51,7 @@ export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
       actions={
         workload.data && (
           <>
-            <RouterLink className={styles.tryOut} to={`/simulations/new?workload=${encodeURIComponent(workloadKey)}`}>
+            <RouterLink className={styles.tryOut} to={simulatorAddress(workloadKey)}>
               Simulate a change
             </RouterLink>
             <WorkloadActions workload={workload.data} />
@@ -103,13 +108,22 @@ function WaysToStart({ workload, workloadKey }: { workload: WorkloadObject; work
   return data === undefined ? null : <Remedies explanation={data} workload={workload} />;
 }
 
-const SECTIONS = ["overview", "pods", "logs", "definition"] as const;
+const TABS = ["summary", "pods", "logs", "timeline", "manifest"] as const;
+type Tab = (typeof TABS)[number];
+/** What addresses of before call the tabs. */
+const OLD: Record<string, Tab> = { overview: "summary", definition: "manifest", pods: "pods", logs: "logs" };
 
-/** Digits show a section, l the logs; e resubmits with changes, y copies the name. */
-function useWorkloadKeys(workloadKey: string, shown: string, show: (view: string) => void): void {
+/** The tab of the address; an event is shown in the timeline. */
+function tabOf(url: UrlState): Tab {
+  const named = TABS.find((tab) => tab === url.get("tab")) ?? OLD[url.get("view")];
+  return named ?? (url.get("event") === "" ? "summary" : "timeline");
+}
+
+/** Digits show a tab, l the logs; e resubmits with changes, y copies the name. */
+function useWorkloadKeys(workloadKey: string, shown: Tab, show: (tab: Tab) => void): void {
   const { history } = useRouter();
   // In the logs digits choose a rank.
-  const digits = shown === "logs" ? [] : SECTIONS.map((section, index): [string, () => void] => [`${index + 1}`, () => show(section)]);
+  const digits = shown === "logs" ? [] : TABS.map((tab, index): [string, () => void] => [`${index + 1}`, () => show(tab)]);
   useHotkeys({
     ...Object.fromEntries(digits),
     l: () => show("logs"),
@@ -120,8 +134,9 @@ function useWorkloadKeys(workloadKey: string, shown: string, show: (view: string
 
 function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey: string }) {
   const url = useUrl();
-  const shown = url.get("view") || "overview";
-  const show = (view: string) => url.change({ ...OF_ONE_VIEW, view: view === "overview" ? "" : view }, "replace");
+  const shown = tabOf(url);
+  const show = (tab: Tab, event = "") => url.change({ ...OF_ONE_VIEW, event, tab: tab === "summary" ? "" : tab }, "replace");
+  const counts = useCounts(workloadKey);
   useWorkloadKeys(workloadKey, shown, show);
   return (
     <>
@@ -130,35 +145,55 @@ function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey
       <Choices
         label="Workload sections"
         value={shown}
-        onChange={show}
+        onChange={(tab) => show(tab as Tab)}
         choices={[
-          {
-            key: "overview",
-            label: "Overview",
-            content: (
-              <div className={styles.columns}>
-                <div className={styles.stack}>
-                  <FailedPods workloadKey={workloadKey} />
-                  <EvictionProgress workload={workload} />
-                  <Nominated workload={workload} />
-                  <Checks workload={workload} />
-                  <RecoveryPreview workload={workload} />
-                  <StatusSummary workload={workload} />
-                  <Assignment workload={workload} />
-                  <Conditions workload={workload} />
-                </div>
-                <div className={styles.stack}>
-                  <PreemptionHistory workloadKey={workloadKey} />
-                  <WorkloadTimeline workloadKey={workloadKey} />
-                </div>
-              </div>
-            ),
-          },
-          { key: "pods", label: "Pods", content: <Pods workload={workload} workloadKey={workloadKey} /> },
+          { key: "summary", label: "Summary", content: <Summary {...{ workload, workloadKey }} onTab={show} /> },
+          { key: "pods", label: <Counted words="Pods" count={counts.pods} />, content: <Pods workload={workload} workloadKey={workloadKey} /> },
           { key: "logs", label: "Logs", content: <Logs workload={workload} workloadKey={workloadKey} /> },
-          { key: "definition", label: "YAML", content: <Definition workload={workload} workloadKey={workloadKey} /> },
+          { key: "timeline", label: <Counted words="Timeline" count={counts.events} />, content: <WorkloadTimeline workloadKey={workloadKey} /> },
+          { key: "manifest", label: "Manifest", content: <Definition workload={workload} workloadKey={workloadKey} /> },
         ]}
       />
     </>
+  );
+}
+
+function Counted({ words, count }: { words: string; count: number | undefined }) {
+  return (
+    <>
+      {words} <span className={styles.count}>{count?.toLocaleString("en")}</span>
+    </>
+  );
+}
+
+/** How many pods the newest attempt has, and how many events there were. */
+function useCounts(workloadKey: string): { pods: number | undefined; events: number | undefined } {
+  const page = useInfiniteQuery(podsQuery(workloadKey, ALL_PODS)).data?.pages[0];
+  const life = useInfiniteQuery(timelineQuery(workloadKey)).data;
+  const latest = page?.attempts.find(({ attempt }) => attempt === page.attempt);
+  return { pods: page && (latest === undefined ? 0 : podCount(latest)), events: life && life.entries.length + life.earlier };
+}
+
+function Summary({ workload, workloadKey, onTab }: { workload: WorkloadObject; workloadKey: string; onTab: (tab: Tab, event?: string) => void }) {
+  return (
+    <div className={styles.stack}>
+      <Attempts workloadKey={workloadKey} onOpen={(event) => onTab("timeline", event)} />
+      <div className={styles.columns}>
+        <div className={styles.stack}>
+          <PodsSummary workloadKey={workloadKey} onAll={() => onTab("pods")} />
+          <FailedPods workloadKey={workloadKey} />
+          <EvictionProgress workload={workload} />
+          <Nominated workload={workload} />
+          <Checks workload={workload} />
+          <RecoveryPreview workload={workload} />
+          <Assignment workload={workload} />
+        </div>
+        <div className={styles.stack}>
+          <PreemptionHistory workloadKey={workloadKey} />
+          <StatusSummary workload={workload} />
+          <Conditions workload={workload} />
+        </div>
+      </div>
+    </div>
   );
 }

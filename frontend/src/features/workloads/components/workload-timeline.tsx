@@ -177,7 +177,7 @@ function MarkLine({ mark, workloadKey, chosen }: { mark: Mark; workloadKey: stri
           {isReason(entry) && (
             <>
               {" · "}
-              <RouterLink to={`${workloadAddress(workloadKey)}?at=${entry.position}`}>Reasons at that time</RouterLink>
+              <RouterLink to={`${workloadAddress(workloadKey)}?tab=timeline&at=${entry.position}`}>Reasons at that time</RouterLink>
             </>
           )}
         </span>

@@ -81,6 +81,35 @@ export function mainAction(stage: Stage): WorkloadAction {
   return first.find((name) => stageRefusal(name, stage) === undefined) ?? "hold";
 }
 
+/** Whether it can be protected from preemption: what has no place yet, nothing preempts. */
+export function canProtect({ phase }: Stage): boolean {
+  return WITH_QUOTA.includes(phase);
+}
+
+/** Whether it can be edited and submitted once more in place of the one that is pending. */
+export function canEdit({ phase }: Stage): boolean {
+  return phase === "Pending" || phase === "OnHold" || phase === "Retrying" || phase === "Inactive";
+}
+
+/** What is to protect a workload: a class, a number, or neither for its own priority. */
+export interface Protection {
+  className: string;
+  priority: string;
+}
+
+/** The request that sets the protection; a number goes before a class. */
+export function protectionBody({ className, priority }: Protection, reason: string): { preemptionPriorityClassName?: string; preemptionPriority?: number; reason: string } {
+  if (priority.trim() !== "") return { preemptionPriority: Number(priority), reason };
+  return className === "" ? { reason } : { preemptionPriorityClassName: className, reason };
+}
+
+/** The same as a command. */
+export function protectCommand(key: string, { className, priority }: Protection, reason: string): string {
+  const [namespace = "", name = ""] = key.split("/");
+  const by = priority.trim() !== "" ? ` --priority ${quoted(priority.trim())}` : className === "" ? "" : ` --class ${quoted(className)}`;
+  return `headgate protect ${quoted(name)} -n ${quoted(namespace)}${by}${reason === "" ? "" : ` --reason ${quoted(reason)}`}`;
+}
+
 /** Whether the workload has ended, so that it can only be submitted again. */
 export function hasEnded({ phase }: Stage): boolean {
   return ENDED.includes(phase);
@@ -112,4 +141,9 @@ export function commandFor(action: WorkloadAction, keys: string[], input: Action
       return `headgate ${action} ${quoted(name)} -n ${quoted(namespace)}${reason}${expiry}`;
     })
     .join("\n");
+}
+
+/** Where changes of the workload are simulated. */
+export function simulatorAddress(key: string): string {
+  return `/simulations/new?workload=${encodeURIComponent(key)}`;
 }

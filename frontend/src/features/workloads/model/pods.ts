@@ -1,6 +1,7 @@
 // Pods of an attempt: what is asked of them, and how each one ended in words.
 import type { Tone } from "@/components/ui/badge";
 import type { AttemptSummary, Pod } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
 
 export const POD_STATES = ["Assigned", "Starting", "Running", "Succeeded", "Failed", "Stopped", "Lost"] as const;
 
@@ -16,6 +17,9 @@ export interface PodFilters {
 }
 
 export const POD_FILTERS = ["attempt", "state", "podSet", "node", "runs"] as const satisfies (keyof PodFilters)[];
+
+/** The pods of the newest attempt. */
+export const ALL_PODS: PodFilters = { attempt: "", state: "", podSet: "", node: "", runs: "" };
 
 const TONES: Record<PodState, Tone> = {
   Assigned: "wait",
@@ -65,6 +69,13 @@ export function endWords({ exitCode, signal, reason, message }: Partial<Pick<Pod
   return cause === "" ? how : `${how} (${cause})`;
 }
 
+/** How a workload failed by its first failed pod, such as `exit 137 on rank 3, out of memory`. */
+export function failureWords(pod: Partial<Pick<Pod, "exitCode" | "signal" | "reason" | "message">> & { rank: number }): string {
+  const how = endWords({ ...pod, reason: null, message: "" }) || "failed";
+  const cause = [(pod.reason && REASONS[pod.reason]) ?? "", pod.message].filter(Boolean).join(": ");
+  return `${how} on rank ${pod.rank}${cause === "" ? "" : `, ${cause}`}`;
+}
+
 /** The pod as other pages name it: pod set and index. */
 export function podName({ podSet, index }: Pick<Pod, "podSet" | "index">): string {
   return `${podSet}/${index}`;
@@ -78,4 +89,17 @@ export function countWords({ pods }: AttemptSummary): string {
 /** How many pods an attempt has. */
 export function podCount({ pods }: AttemptSummary): number {
   return Object.values(pods).reduce((sum, count) => sum + count, 0);
+}
+
+const WORST: readonly PodState[] = ["Failed", "Lost"];
+
+/** The pods with those that failed before all others. */
+export function worstFirst(pods: readonly Pod[]): Pod[] {
+  return [...pods.filter(({ state }) => WORST.includes(state)), ...pods.filter(({ state }) => !WORST.includes(state))];
+}
+
+/** Where the output of a pod is shown. */
+export function logAddress(workloadKey: string, attempt: string, pod: Pick<Pod, "podSet" | "index" | "run">): string {
+  const query = new URLSearchParams({ tab: "logs", attempt, pod: podName(pod), ...(pod.run > 1 ? { run: String(pod.run) } : {}) });
+  return `${workloadAddress(workloadKey)}?${query}`;
 }

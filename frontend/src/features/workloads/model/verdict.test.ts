@@ -58,3 +58,22 @@ test("a simulation says whether the workload then starts", () => {
   expect(resultOf(simulation, "a/x")).toEqual({ words: "Starts after preempting 1 workload", good: true });
   expect(resultOf({ workloads: [], effects: [{ workload: "a/x", what: "Starts" }] } as never, "a/x").good).toBe(true);
 });
+
+test("one in backoff says when it is tried again, and why", () => {
+  const workload = { status: { requeueState: { requeueAt: "2026-05-04T14:20:00Z" }, conditions: [{ type: "Evicted", message: "Pods were not ready in 20 s" }] } } as unknown as WorkloadObject;
+  const backoff = explained({ phase: "Retrying", dominant: "BackingOff", sentence: "Retry 1 of 2 in 9 s", code: "RetryAfterBackoff", arguments: { attempt: 1, limit: 2 } });
+  expect(verdictOf(backoff, workload, clock)).toEqual({ tone: "wait", title: "Retrying at 14:20 (retry 1 of 2)", details: ["Pods were not ready in 20 s"] });
+  const check = { ...backoff, code: "CheckRetry", arguments: {} };
+  expect(verdictOf(check, workload, clock).title).toBe("Retrying at 14:20: an admission check asked for it");
+});
+
+test("one that failed says how, with the last five lines", () => {
+  const pod = { attempt: 1, rank: 3, podSet: "main", index: 3, run: 1, node: "gpu-1", exitCode: 137, reason: "OOMKilled", lastLines: ["1", "2", "3", "4", "5", "6"] };
+  expect(verdictOf(explained({ phase: "Failed", sentence: "Failed", failedPods: [pod] }), undefined, clock)).toEqual({
+    tone: "bad",
+    title: "Failed: exit 137 on rank 3, out of memory",
+    details: [],
+    log: ["2", "3", "4", "5", "6"],
+  });
+  expect(verdictOf(explained({ phase: "Failed", sentence: "Failed: no pods left" }), undefined, clock)).toMatchObject({ title: "Failed: no pods left", details: [] });
+});

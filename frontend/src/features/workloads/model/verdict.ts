@@ -3,9 +3,13 @@ import type { Tone } from "@/components/ui/badge";
 import type { Blocker, Explanation, WorkloadObject } from "@/lib/api/types";
 import { shortResource } from "@/lib/format/amounts";
 
+import { failureWords } from "./pods";
+
 export interface Verdict {
   tone: Tone;
   title: string;
+  /** The last lines of the log that tells how it failed. */
+  log?: string[];
   /** What else is said of it, a sentence each. */
   details: string[];
 }
@@ -24,6 +28,7 @@ const QUIET: Partial<Record<Explanation["phase"], Tone>> = {
 export function verdictOf(explanation: Explanation, workload: WorkloadObject | undefined, clock: (at: string) => string): Verdict {
   const { phase, dominant, sentence, expectedStart } = explanation;
   const tone = QUIET[phase];
+  if (phase === "Failed") return failureOf(explanation, clock);
   if (tone !== undefined) return { tone, title: sentence, details: keptWords(explanation, clock) };
   const hold = workload?.status?.hold;
   if (phase === "OnHold" && hold) {
@@ -31,12 +36,41 @@ export function verdictOf(explanation: Explanation, workload: WorkloadObject | u
     return { tone: "hold", title: `On hold by ${userOf(hold.owner)}${until}${hold.reason ? `: ${hold.reason}` : ""}`, details: dominant === "Unschedulable" ? [sentence] : [] };
   }
   if (dominant === "Unschedulable") return { tone: "bad", title: sentence, details: [] };
+  const again = workload?.status?.requeueState?.requeueAt;
+  if (phase === "Retrying" && again) return { tone: "wait", title: `Retrying at ${clock(again)}${retryWords(explanation)}`, details: causeOf(workload) };
   if (dominant === "BehindHead") return { tone: "idle", title: `Not evaluated: ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`, details: estimateWords(explanation) };
   if (expectedStart?.about && expectedStart.earliest && expectedStart.latest) {
     const { about, earliest, latest } = expectedStart;
     return { tone: "wait", title: `Starts about ${clock(about)} (${clock(earliest)} to ${clock(latest)})`, details: [sentence, ...estimateWords(explanation)] };
   }
   return { tone: phase === "Nominated" ? "move" : "wait", title: sentence, details: estimateWords(explanation) };
+}
+
+const MAX_LINES = 5;
+
+/** How it failed by its first failed pod, with the last lines of that pod's log. */
+function failureOf(explanation: Explanation, clock: (at: string) => string): Verdict {
+  const { sentence, failedPods: [pod] = [] } = explanation;
+  if (pod === undefined) return { tone: "bad", title: sentence, details: keptWords(explanation, clock) };
+  return {
+    tone: "bad",
+    title: `Failed: ${failureWords(pod)}`,
+    details: [sentence, ...keptWords(explanation, clock)].filter((words) => words !== "Failed"),
+    ...(pod.lastLines?.length && { log: pod.lastLines.slice(-MAX_LINES) }),
+  };
+}
+
+/** The number of the retry, or that an admission check asked for it. */
+function retryWords({ code, arguments: given = {} }: Explanation): string {
+  const { attempt, limit } = given;
+  if (typeof attempt === "number") return ` (retry ${attempt}${typeof limit === "number" ? ` of ${limit}` : ""})`;
+  return code === "CheckRetry" ? ": an admission check asked for it" : "";
+}
+
+/** Why it was evicted before. */
+function causeOf(workload: WorkloadObject): string[] {
+  const evicted = workload.status?.conditions?.find(({ type }) => type === "Evicted");
+  return evicted?.message ? [evicted.message] : [];
 }
 
 function userOf(owner: string): string {
