@@ -54,6 +54,7 @@ def test_a_running_workload_is_protected(screen: Screen, client: HeadgateClient)
     expect(page.get_by_text("700; queue priority 0")).to_be_visible()
     found = client.read(f"/v1/namespaces/{NAMESPACE}/workloads/protected")
     assert found["status"]["preemptionPriority"] == 700
+    expect(page.get_by_text("1 of 1 pod running")).to_be_visible()
     attempt = page.get_by_role("list", name="Phases of attempt 1")
     expect(attempt.get_by_role("button", name="Running")).to_be_visible()
     attempt.get_by_role("button", name="Starting").click()
@@ -83,6 +84,20 @@ def test_keys_of_a_workload(screen: Screen, client: HeadgateClient) -> None:
     expect(actions.get_by_role("link", name="Edit and resubmit")).to_be_visible()
     page.keyboard.press("e")
     expect(page.get_by_label("Name", exact=True)).to_have_value("keyed-2")
+
+
+def test_a_deleted_workload_keeps_its_timeline(screen: Screen, client: HeadgateClient) -> None:
+    client.submit_batch([workload("deleted", gpus=99)])
+    page = screen.page
+    screen.open(f"/workloads/{NAMESPACE}/deleted", f"{NAMESPACE}/deleted")
+    client.remove(f"/v1/namespaces/{NAMESPACE}/workloads/deleted")
+    expect(page.get_by_role("heading", level=2, name="Deleted by admin")).to_be_visible()
+    timeline = page.get_by_role("region", name="Timeline")
+    expect(timeline.get_by_text("Submitted", exact=True)).to_be_visible()
+    expect(page.get_by_role("group", name="Actions")).to_have_count(0)
+    assert screen.violations() == []
+    # The console tells that it is not found.
+    screen.complaints[:] = [one for one in screen.complaints if "404" not in one]
 
 
 def test_remedies_on_a_phone(screen: Screen, client: HeadgateClient) -> None:

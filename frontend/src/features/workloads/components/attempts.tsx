@@ -11,6 +11,8 @@ import { ALL_PODS } from "../model/pods";
 import styles from "./attempts.module.css";
 
 const MAX_SHOWN = 3;
+/** Idle time from which on the drawn length says nothing of the real one. */
+const FOLDED_SECONDS = 3600;
 
 export interface AttemptsProps {
   workloadKey: string;
@@ -25,11 +27,12 @@ export function Attempts({ workloadKey, onOpen }: AttemptsProps) {
   const now = new Date(useNow()).toISOString();
   if (life === undefined) return <div className={styles.waiting} />;
   const attempts = attemptsOf(life, explanation?.failedPods, latest, now);
-  const rest = attempts.length - MAX_SHOWN;
+  const shown = attempts.slice(0, MAX_SHOWN);
+  const rest = (shown.at(-1)?.number ?? 1) - 1;
   const at = (from: string) => String(life.entries.find((entry) => entry.at === from)?.position ?? "");
   return (
     <ol className={styles.attempts} aria-label="Attempts">
-      {attempts.slice(0, MAX_SHOWN).map((attempt) => (
+      {shown.map((attempt) => (
         <Row key={attempt.number} attempt={attempt} onOpen={(from) => onOpen(at(from))} />
       ))}
       {rest > 0 && (
@@ -50,7 +53,7 @@ function Row({ attempt: { number, spans, end }, onOpen }: { attempt: Attempt; on
       <ol className={styles.spans} aria-label={`Phases of attempt ${number}`}>
         {spans.map(({ words, tone, from, seconds, share }) => (
           <li key={from + words} style={{ flexGrow: share }}>
-            <button type="button" className={styles.span} data-tone={tone} title={`${words} ${formatDuration(seconds)}`} onClick={() => onOpen(from)}>
+            <button type="button" className={styles.span} data-tone={tone} data-folded={(tone === "wait" || tone === "idle" || tone === "hold") && seconds >= FOLDED_SECONDS ? true : undefined} title={`${words} ${formatDuration(seconds)}`} onClick={() => onOpen(from)}>
               <span>{words}</span> <span className={styles.length}>{formatDuration(seconds)}</span>
             </button>
           </li>

@@ -1,5 +1,5 @@
 // The verdict on a workload in one sentence, with the binding constraint as a bar below it.
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 
 import { CodeBlock } from "@/components/ui/code-block";
 import { ConstraintBar } from "@/components/ui/constraint-bar";
@@ -12,8 +12,9 @@ import type { Explanation, WorkloadObject } from "@/lib/api/types";
 import { formatClock, formatDuration, formatShortTime } from "@/lib/format/times";
 import { useNow } from "@/lib/hooks/use-now";
 
+import { podsQuery } from "../api/pods";
 import { explanationQuery } from "../api/workloads";
-import { logAddress, podName } from "../model/pods";
+import { ALL_PODS, logAddress, podName, progressWords } from "../model/pods";
 import { otherWords, verdictOf } from "../model/verdict";
 import styles from "./verdict.module.css";
 import { Matrix } from "./why-matrix";
@@ -41,6 +42,7 @@ function VerdictBanner({ explanation, workload }: { explanation: Explanation; wo
         <h2 className={styles.title}>{title}</h2>
         <Since explanation={explanation} workload={workload} />
       </div>
+      {(explanation.phase === "Starting" || explanation.phase === "Running") && <PodProgress workloadKey={explanation.workload} />}
       {details.map((words) => (
         <p key={words} className={styles.detail}>
           {words}
@@ -60,6 +62,13 @@ function VerdictBanner({ explanation, workload }: { explanation: Explanation; wo
       <Constraints explanation={explanation} />
     </div>
   );
+}
+
+/** How many pods of a placed workload run by now. */
+function PodProgress({ workloadKey }: { workloadKey: string }) {
+  const page = useInfiniteQuery(podsQuery(workloadKey, ALL_PODS)).data?.pages[0];
+  const words = progressWords(page?.attempts.find(({ attempt }) => attempt === page.attempt));
+  return words === "" ? null : <p className={styles.detail}>{words}</p>;
 }
 
 /** Since when the reason holds, or when one that backs off is tried again. */

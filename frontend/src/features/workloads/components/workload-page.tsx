@@ -8,6 +8,7 @@ import { Page } from "@/components/ui/layout";
 import { announce } from "@/components/ui/notices";
 import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
+import { problemOf } from "@/lib/api/problem";
 import type { WorkloadObject } from "@/lib/api/types";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { type UrlState, useUrl } from "@/lib/hooks/use-url";
@@ -21,6 +22,7 @@ import { Attempts } from "./attempts";
 import { Checks } from "./checks";
 import { Conditions } from "./conditions";
 import { Definition } from "./definition";
+import { DeletedWorkload } from "./deleted-workload";
 import { Headline, StatusBadge } from "./headline";
 import { Logs } from "./logs";
 import { Pods } from "./pods";
@@ -37,31 +39,39 @@ import styles from "./workload-page.module.css";
 /** What the address says of one view is left behind with it; the attempt goes on. */
 const OF_ONE_VIEW = { view: "", event: "", state: "", podSet: "", node: "", runs: "", pod: "", run: "", stream: "" };
 
+const NOT_FOUND = 404;
+
 export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
   const workload = useQuery(workloadQuery(workloadKey));
+  const isGone = workload.isError && problemOf(workload.error).status === NOT_FOUND;
+  const known = isGone ? undefined : workload.data;
   return (
     <Page
       title={workloadKey}
       over={
         <>
           <RouterLink to="/workloads">Workloads</RouterLink>
-          {workload.data && <Over workload={workload.data} workloadKey={workloadKey} />}
+          {known && <Over workload={known} workloadKey={workloadKey} />}
         </>
       }
       actions={
-        workload.data && (
+        known && (
           <>
             <RouterLink className={styles.tryOut} to={simulatorAddress(workloadKey)}>
               Simulate a change
             </RouterLink>
-            <WorkloadActions workload={workload.data} />
+            <WorkloadActions workload={known} />
           </>
         )
       }
     >
-      <View query={workload} rows={8}>
-        {(found) => <Body workload={found} workloadKey={workloadKey} />}
-      </View>
+      {isGone ? (
+        <DeletedWorkload workloadKey={workloadKey} error={workload.error} onRetry={() => void workload.refetch()} />
+      ) : (
+        <View query={workload} rows={8}>
+          {(found) => <Body workload={found} workloadKey={workloadKey} />}
+        </View>
+      )}
     </Page>
   );
 }

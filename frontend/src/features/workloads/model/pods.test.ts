@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import type { Pod } from "@/lib/api/types";
+import type { AttemptSummary, Pod } from "@/lib/api/types";
 
-import { countWords, endWords, podCount } from "./pods";
+import { countWords, endWords, podCount, progressWords } from "./pods";
 
 function pod(changes: Partial<Pod>): Pod {
   return {
@@ -37,4 +37,11 @@ test("pods are counted by state in the order of their life", () => {
   expect(countWords(attempt)).toBe("2 Running, 1 Failed");
   expect(podCount(attempt)).toBe(3);
   expect(countWords({ ...attempt, pods: {} })).toBe("no pods");
+});
+
+test("the progress of an attempt is how many pods run, and what became of others", () => {
+  const attempt = { attempt: 1, pods: { Running: 3, Starting: 1, Failed: 1 }, restarts: 0 } as unknown as AttemptSummary;
+  expect(progressWords(attempt)).toBe("3 of 5 pods running, 1 Failed");
+  expect(progressWords({ ...attempt, pods: { Starting: 1 } })).toBe("0 of 1 pod running");
+  expect(progressWords(undefined)).toBe("");
 });

@@ -86,6 +86,14 @@ export function countWords({ pods }: AttemptSummary): string {
   return POD_STATES.flatMap((state) => (pods[state] ? [`${pods[state]} ${state}`] : [])).join(", ") || "no pods";
 }
 
+/** How many pods of an attempt run, and what became of others, such as `3 of 4 pods running, 1 Failed`. */
+export function progressWords(attempt: AttemptSummary | undefined): string {
+  const total = attempt === undefined ? 0 : podCount(attempt);
+  if (attempt === undefined || total === 0) return "";
+  const ended = POD_STATES.slice(3).flatMap((state) => (attempt.pods[state] ? [`${attempt.pods[state]} ${state}`] : []));
+  return [`${attempt.pods["Running"] ?? 0} of ${total} ${total === 1 ? "pod" : "pods"} running`, ...ended].join(", ");
+}
+
 /** How many pods an attempt has. */
 export function podCount({ pods }: AttemptSummary): number {
   return Object.values(pods).reduce((sum, count) => sum + count, 0);
