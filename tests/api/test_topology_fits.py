@@ -112,6 +112,23 @@ def test_what_fitted_at_instants_of_the_past_is_what_was_told_then(admin: Api) -
     assert told["points"][-1]["fits"] == admin.get(path.format("fits")).json()["fits"]
 
 
+def test_what_pods_took_of_a_node_is_told_over_time(admin: Api) -> None:
+    then = str(_first(admin, "workload/team-b/holder")["at"]).replace("Z", "%2B00:00")
+    hosts = _hosts(admin.get("/v1/topologies/fits/map").json()["domains"])
+    (held,) = (host for host in hosts if host["host"]["workloads"])
+    assert held["host"]["flavors"] == ["fits"]
+    name = held["host"]["name"]
+    told = admin.get(f"/v1/nodes/{name}/usage?since={then}&points=3").json()
+    assert (told["node"], told["complete"]) == (name, True)
+    first, last = told["points"][0], told["points"][-1]
+    assert first["used"] == {}
+    assert last["used"] == held["used"]
+    assert last["allocatable"]["cpu"] == held["allocatable"]["cpu"]
+    (free,) = (each["host"]["name"] for each in hosts if each["path"][0] == "r2")
+    assert admin.get(f"/v1/nodes/{free}/usage").json()["points"][-1]["used"] == {}
+    assert admin.get("/v1/nodes/nowhere/usage").status_code == 404
+
+
 def test_before_there_were_hosts_nothing_fitted(admin: Api) -> None:
     told = admin.get("/v1/topologies/fits/fragmentation?pod=cpu%3D2").json()
     assert len(told["points"]) == 24
@@ -172,3 +189,11 @@ def _first(admin: Api, stream: str) -> dict[str, Any]:
     """The first event of a stream."""
     found = admin.get("/v1/events?limit=1000").json()["items"]
     return next(event for event in reversed(found) if event["stream"] == stream)
+
+
+def _hosts(domains: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        host
+        for domain in domains
+        for host in ([domain] if domain.get("host") else _hosts(domain["children"]))
+    ]

@@ -29,16 +29,22 @@ from headgate.api.parameters import (
     RangeEnd,
     RangeStart,
     instant_or_none,
+    requests_in,
 )
-from headgate.api.problems import invalid_request
 from headgate.api.workloads.schemas import Action
 from headgate.application.commands.object_commands import NodeOrder, tell_node, tell_nodes
 from headgate.application.commands.requests import CommandResponse, CommandResult
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries.topology_fits import fragmentation_of, near_fits_of, topology_fits
+from headgate.application.queries.topology_fits import (
+    fragmentation_of,
+    near_fits_of,
+    node_usage,
+    topology_fits,
+)
 from headgate.application.queries.topology_map import (
     FragmentationHistory,
     NearFitsView,
+    NodeUsage,
     TopologyFits,
     TopologyMap,
     topology_map,
@@ -50,13 +56,9 @@ from headgate.application.simulation_run import (
     executor_drain_preview,
 )
 from headgate.application.time_travel import SampledPeriod
-from headgate.domain.field_rules import count_violations, raise_if_invalid, shown
+from headgate.domain.field_rules import raise_if_invalid
 from headgate.domain.nodes.decide import CordonNode, DrainNode, ReportNode, UncordonNode
 from headgate.domain.recorded_event import stream_of
-from headgate.domain.rejection import InvalidRequest
-from headgate.domain.values.quantities import NotAQuantity, Requests, amount_of
-
-MAX_RESOURCES = 16
 
 
 def read_amounts(
@@ -91,6 +93,25 @@ class NodeActions(Controller):
     path = "/nodes/{name:str}"
     tags = ["Node"]
     opt = {"right": "read nodes"}
+
+    @get(
+        "/usage",
+        operation_id="readNodeUsage",
+        summary="What pods took of a node at instants of the past",
+        responses=response(NodeUsage),
+    )
+    async def usage(
+        self,
+        request: Caller,
+        name: Name,
+        since: RangeStart = None,
+        until: RangeEnd = None,
+        points: Points = 25,
+    ) -> Answer:
+        """At equal distances, the ends of the stretch too."""
+        return answer_view(
+            await node_usage(services_of(request), name, _period(since, until, points))
+        )
 
     @post(
         "/cordon",
@@ -332,7 +353,7 @@ class TopologyMaps(Controller):
     )
     async def fits(self, request: Caller, name: TopologyName, pod: PodRequests) -> Answer:
         """`largest` lie together in `domain`, `together` anywhere: the rest is fragmented."""
-        return answer_view(topology_fits(services_of(request), name, _requests(pod)))
+        return answer_view(topology_fits(services_of(request), name, requests_in(pod)))
 
     @get(
         "/fragmentation",
@@ -350,10 +371,8 @@ class TopologyMaps(Controller):
         points: Points = 24,
     ) -> Answer:
         """As `/fits` would have answered then; at equal distances, the ends of the stretch too."""
-        period = SampledPeriod(
-            instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
-        )
-        found = await fragmentation_of(services_of(request), name, _requests(pod), period)
+        period = _period(since, until, points)
+        found = await fragmentation_of(services_of(request), name, requests_in(pod), period)
         return answer_view(found)
 
     @get(
@@ -368,22 +387,8 @@ class TopologyMaps(Controller):
         return answer_view(await near_fits_of(services_of(request), name, workload, scope))
 
 
-def _requests(text: str) -> Requests:
-    """What `cpu=4,memory=8Gi` asks for; raises `ApiFailure`."""
-    found: Requests = {}
-    for part in text.split(","):
-        resource, _, quantity = part.strip().partition("=")
-        try:
-            amount = amount_of(resource, quantity)
-        except NotAQuantity:
-            raise InvalidRequest.at("/pod", "RequestsUnreadable", value=shown(part)) from None
-        if not resource or amount < 0:
-            raise InvalidRequest.at("/pod", "RequestsUnreadable", value=shown(part))
-        found[resource] = amount
-    violations = tuple(count_violations("/pod", len(found), MAX_RESOURCES, field="resources"))
-    if violations:
-        raise invalid_request(violations)
-    return found
+def _period(since: str | None, until: str | None, points: int) -> SampledPeriod:
+    return SampledPeriod(instant_or_none(since, "/since"), instant_or_none(until, "/until"), points)
 
 
 ROUTES = (NodeActions, ExecutorActions, TopologyMaps)

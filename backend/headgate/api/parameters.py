@@ -26,9 +26,10 @@ from headgate.api.problems import (
 from headgate.application.failures import PositionNotReached
 from headgate.application.queries.views import EPOCH
 from headgate.application.time_travel import PointInTime, services_at
-from headgate.domain.field_rules import length_violations, shown
+from headgate.domain.field_rules import count_violations, length_violations, shown
 from headgate.domain.rejection import InvalidRequest, Violation, child, violation
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.quantities import NotAQuantity, Requests, amount_of
 from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
 from headgate.messages.rendering import nearest
 
@@ -360,3 +361,24 @@ def start_of(before: str | None) -> tuple[Instant, str] | None:
 
 def _mark(question: str) -> str:
     return hashlib.sha256(question.encode()).hexdigest()[:12]
+
+
+MAX_RESOURCES = 16
+
+
+def requests_in(text: str) -> Requests:
+    """Returns what `cpu=4,memory=8Gi` asks for; raises `ApiFailure`."""
+    found: Requests = {}
+    for part in text.split(","):
+        resource, _, quantity = part.strip().partition("=")
+        try:
+            amount = amount_of(resource, quantity)
+        except NotAQuantity:
+            raise InvalidRequest.at("/pod", "RequestsUnreadable", value=shown(part)) from None
+        if not resource or amount < 0:
+            raise InvalidRequest.at("/pod", "RequestsUnreadable", value=shown(part))
+        found[resource] = amount
+    violations = tuple(count_violations("/pod", len(found), MAX_RESOURCES, field="resources"))
+    if violations:
+        raise invalid_request(violations)
+    return found

@@ -13,7 +13,10 @@ from headgate.application.queries.topology_map import (
     LevelFitView,
     NearFitsView,
     NearFitView,
+    NodeUsage,
+    NodeUsagePoint,
     TopologyFits,
+    taken_on,
 )
 from headgate.application.queries.views import timestamp, view_from
 from headgate.application.time_travel import SampledPeriod, sample_instants
@@ -21,6 +24,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import NotFound
+from headgate.domain.scheduling.placement.host_table import host_name
 from headgate.domain.topology_fits import BlockingHolder, largest_fits, near_fits
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.message import Message, message
@@ -138,6 +142,49 @@ def _looks(
             position=moment.position,
             at=timestamp(moment.at),
             fits=fits_of(cluster_state, name, requests),
+        )
+
+
+async def node_usage(services: ApplicationServices, node: str, period: SampledPeriod) -> NodeUsage:
+    """What pods took of a node at each instant of a stretch.
+
+    Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
+    `Overloaded` when too many look at the past.
+    """
+    if node not in services.reader.cluster_state.config.nodes:
+        raise NotFound("ObjectNotFound", kind="Node", name=node)
+    instants = sample_instants(services, period)
+    history, late = services.history, services.history.is_late()
+    moments = await history.executor.do(
+        lambda: [point_at_instant(services.log, instant) for instant in instants]
+    )
+    looks = _node_looks(services, node, moments)
+    found: list[NodeUsagePoint] = []
+    # One instant at a time, so that other reads of the past need not wait for all of them.
+    while len(found) < len(moments) and not late():
+        found.append(await history.executor.do(lambda: next(looks)))
+    return NodeUsage(
+        position=services.reader.position,
+        at=timestamp(services.clock.now()),
+        node=node,
+        data_since=await log_since(services),
+        complete=len(found) == len(moments),
+        points=found,
+    )
+
+
+def _node_looks(
+    services: ApplicationServices, name: str, moments: list[ResolvedPoint]
+) -> Iterator[NodeUsagePoint]:
+    states = services.history.states.passing([moment.position for moment in moments])
+    for moment, cluster_state in zip(moments, states, strict=True):
+        node = cluster_state.config.nodes.get(name)
+        yield NodeUsagePoint(
+            position=moment.position,
+            at=timestamp(moment.at),
+            ready=node is not None and node.spec.ready,
+            used={} if node is None else taken_on(cluster_state, host_name(node)),
+            allocatable={} if node is None else dict(node.spec.allocatable),
         )
 
 

@@ -44,6 +44,7 @@ class HostView(Whole, kw_only=True, frozen=True):
     name: str
     ready: bool
     cordoned: bool
+    flavors: list[str]
     taints: list[TaintView]
     workloads: list[HostWorkload]
 
@@ -123,6 +124,30 @@ class FragmentationHistory(Whole, kw_only=True, frozen=True):
     points: list[FragmentationPoint]
 
 
+class NodeUsagePoint(Whole, kw_only=True, frozen=True):
+    """A node at one instant, in base units; nothing is offered before it was there."""
+
+    position: Position
+    at: Timestamp
+    ready: bool
+    used: dict[str, int]
+    allocatable: dict[str, int]
+
+
+class NodeUsage(Whole, kw_only=True, frozen=True):
+    """What pods took of a node at instants of equal distance, oldest first.
+
+    Not `complete` where there was no time to look at the latest; before `dataSince` was no log.
+    """
+
+    position: Position
+    at: Timestamp
+    node: str
+    data_since: Timestamp | None
+    complete: bool
+    points: list[NodeUsagePoint]
+
+
 class NearFitView(Whole, kw_only=True, frozen=True):
     """How many pods or slices a domain takes, and the holders of most of what it is short of."""
 
@@ -148,6 +173,7 @@ class NearFitsView(Whole, kw_only=True, frozen=True):
 
 
 ConfiguredNode = Configured[NodeSpec]
+_FlavoredNode = tuple[ConfiguredNode, list[str]]
 Path = tuple[str, ...]
 
 
@@ -170,15 +196,15 @@ def topology_map(
     spec = topology.spec
     nodes = yield from _nodes_of(cluster_state, name, spec)
     stays = yield from _stays(cluster_state, name)
-    places: dict[Path, list[ConfiguredNode]] = {}
-    for node in nodes:
-        places.setdefault(leaf_path(node, spec), []).append(node)
+    places: dict[Path, list[_FlavoredNode]] = {}
+    for found in nodes:
+        places.setdefault(leaf_path(found[0], spec), []).append(found)
         yield
     leaves = (
-        _leaf(path, found[0], stays.get(path[-1:], []), scope)
+        _leaf(path, there[0], stays.get(path[-1:], []), scope)
         if spec.goes_to_hosts
-        else _place_of_hosts(path, found, stays.get(path, []), scope)
-        for path, found in sorted(places.items())
+        else _place_of_hosts(path, there, stays.get(path, []), scope)
+        for path, there in sorted(places.items(), key=lambda place: place[0])
     )
     domains = yield from _grouped((yield from each(leaves)), 1)
     return TopologyMap(
@@ -186,23 +212,24 @@ def topology_map(
         at=timestamp(services.clock.now()),
         topology=name,
         levels=list(spec.levels),
-        resources=sorted({r for node in nodes for r in node.spec.allocatable} | {PODS}),
+        resources=sorted({r for node, _ in nodes for r in node.spec.allocatable} | {PODS}),
         domains=domains,
     )
 
 
 def _nodes_of(
     cluster_state: ClusterState, topology: str, spec: TopologySpec
-) -> Cooperative[list[ConfiguredNode]]:
+) -> Cooperative[list[_FlavoredNode]]:
     flavors = [
-        flavor.spec
-        for flavor in cluster_state.config.resource_flavors.values()
+        (name, flavor.spec)
+        for name, flavor in sorted(cluster_state.config.resource_flavors.items())
         if flavor.spec.topology_name == topology
     ]
     found = []
     for node in tuple(cluster_state.config.nodes.values()):
-        if any(belongs_to_flavor(node, flavor, spec) for flavor in flavors):
-            found.append(node)
+        names = [name for name, flavor in flavors if belongs_to_flavor(node, flavor, spec)]
+        if names:
+            found.append((node, names))
         yield
     return found
 
@@ -222,6 +249,18 @@ def _stays(cluster_state: ClusterState, topology: str) -> Cooperative[dict[Path,
     return found
 
 
+def taken_on(cluster_state: ClusterState, host: str) -> Requests:
+    """What pods of workloads take of a host; the workloads elsewhere are not looked at."""
+    flavors, taken = set(cluster_state.config.resource_flavors), dict[str, int]()
+    for partition_key in cluster_state.partition_keys():
+        for workload in cluster_state.partition(partition_key).watch.workloads_on(host):
+            found: dict[Path, list[_Stay]] = {}
+            _add_stays(found, workload, flavors)
+            for stay in found.get((host,), ()):
+                add_to(taken, stay.taken)
+    return taken
+
+
 def _add_stays(found: dict[Path, list[_Stay]], workload: Workload, flavors: set[str]) -> None:
     if workload.admission is None or not has_quota_reservation(workload):
         return
@@ -238,8 +277,9 @@ def _add_stays(found: dict[Path, list[_Stay]], workload: Workload, flavors: set[
 
 
 def _leaf(
-    path: Path, node: ConfiguredNode, stays: list[_Stay], scope: NamespaceScope
+    path: Path, place: _FlavoredNode, stays: list[_Stay], scope: NamespaceScope
 ) -> DomainNode:
+    node, flavors = place
     spec = node.spec
     used: Requests = {}
     for stay in stays:
@@ -254,15 +294,15 @@ def _leaf(
         others=others,
         free=_free(spec.allocatable, used, others) if is_schedulable(spec) else {},
         children=[],
-        host=_host(node, stays, scope),
+        host=_host(node, flavors, stays, scope),
     )
 
 
 def _place_of_hosts(
-    path: Path, nodes: list[ConfiguredNode], stays: list[_Stay], scope: NamespaceScope
+    path: Path, nodes: list[_FlavoredNode], stays: list[_Stay], scope: NamespaceScope
 ) -> DomainNode:
     """A lowest domain that is no host: pods are counted in it, not on its hosts."""
-    hosts = [_leaf((*path, host_name(node)), node, [], scope) for node in nodes]
+    hosts = [_leaf((*path, host_name(place[0])), place, [], scope) for place in nodes]
     domain = _domain(path, sorted(hosts, key=lambda host: host.path))
     used: Requests = {}
     for stay in stays:
@@ -278,11 +318,14 @@ def _free(allocatable: Requests, used: Requests, others: Requests) -> Requests:
     }
 
 
-def _host(node: ConfiguredNode, stays: list[_Stay], scope: NamespaceScope) -> HostView:
+def _host(
+    node: ConfiguredNode, flavors: list[str], stays: list[_Stay], scope: NamespaceScope
+) -> HostView:
     return HostView(
         name=host_name(node),
         ready=node.spec.ready,
         cordoned=node.spec.unschedulable,
+        flavors=flavors,
         taints=[
             TaintView(key=taint.key, value=taint.value, effect=taint.effect)
             for taint in node.spec.taints

@@ -623,6 +623,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes/{name}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What pods took of a node at instants of the past
+         * @description At equal distances, the ends of the stretch too.
+         */
+        get: operations["readNodeUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/executors/{name}/cordon": {
         parameters: {
             query?: never;
@@ -5460,6 +5480,7 @@ export interface components {
             name: string;
             ready: boolean;
             cordoned: boolean;
+            flavors: string[];
             taints: components["schemas"]["TaintView"][];
             workloads: components["schemas"]["HostWorkload"][];
         };
@@ -5894,6 +5915,47 @@ export interface components {
             devices?: components["schemas"]["NodeDevice"][];
             /** @description `Ready` and conditions of the host, as its executor reports them. */
             conditions?: components["schemas"]["Condition"][];
+        };
+        /** NodeUsage */
+        NodeUsage: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            node: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            dataSince: string | null;
+            complete: boolean;
+            points: components["schemas"]["NodeUsagePoint"][];
+        };
+        /** NodeUsagePoint */
+        NodeUsagePoint: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            ready: boolean;
+            used: {
+                [key: string]: number;
+            };
+            allocatable: {
+                [key: string]: number;
+            };
         };
         /** NodesChanged */
         NodesChanged: {
@@ -10609,6 +10671,54 @@ export interface operations {
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readNodeUsage: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339; a day before `until` without */
+                since?: string | null;
+                /** @description RFC 3339; now without */
+                until?: string | null;
+                /** @description At how many instants to look */
+                points?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The node's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What pods took of a node at instants of equal distance, oldest first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeUsage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
