@@ -75,17 +75,17 @@ def test_hosts_are_colored_by_health_and_use(screen: Screen, client: HeadgateCli
     page = screen.page
     client.act(f"/v1/nodes/{HOSTS[1]}/cordon", {"reason": "fans"})
     screen.open("/topology", "Topology")
-    cell = page.get_by_role("button", name=f"{HOSTS[1]}: ")
     page.get_by_label("Color by").select_option("Health")
     legend = page.get_by_role("list", name="Legend")
     expect(legend.get_by_text("Not ready", exact=True)).to_be_visible()
     expect(legend.get_by_text("Used outside Headgate")).to_have_count(0)
-    expect(cell.locator("[style*='--hold-solid']")).to_have_count(1)
     assert screen.violations() == []
     page.get_by_label("Color by").select_option("Use")
     expect(legend.get_by_text("33 to 50%")).to_be_visible()
-    held = page.get_by_role("button", name=re.compile("2 of 4 GPU used"))
-    expect(held.locator("[style*='--use-3']")).to_have_count(1)
+    page.get_by_label("Color by").select_option("Flavor")
+    expect(legend.get_by_text("a100", exact=True)).to_be_visible()
+    page.get_by_label("Color by").select_option("Free")
+    expect(legend.get_by_text("33 to 50% free")).to_be_visible()
     assert screen.violations() == []
     client.act(f"/v1/nodes/{HOSTS[1]}/uncordon", {"reason": "mended"})
 
@@ -96,8 +96,10 @@ def test_a_pending_workload_shows_its_nearest_fit_and_the_holders_there(screen: 
     near.get_by_label("Pending workload").select_option(GANG)
     expect(near.get_by_text("1 of 3 pods fit, 2 short")).to_be_visible()
     expect(near.get_by_role("link", name=HOLDER)).to_be_visible()
-    rack = screen.page.get_by_role("region", name="rack-1", exact=True)
-    expect(rack.get_by_text("1 of 3 pods fit, 2 short")).to_be_visible()
+    grid = screen.page.get_by_role("grid", name="Hosts by GPU in use")
+    grid.focus()
+    screen.page.keyboard.press("ArrowRight")
+    expect(grid.get_by_role("gridcell")).to_contain_text("near fit")
     assert f"near={GANG}" in screen.page.url
 
 
@@ -136,9 +138,11 @@ def test_a_host_stays_visible_beside_its_panel_with_the_actor_of_the_cordon(
     name = _first_host(client.read("/v1/topologies/cluster/map")["domains"])
     client.act(f"/v1/nodes/{name}/cordon", {"reason": "a fan is loud"})
     screen.open("/topology", "Topology")
-    host = screen.page.get_by_role("button", name=f"{name}: ")
-    host.click()
+    screen.page.get_by_label("Find host or rack").fill(name)
+    screen.page.keyboard.press("Enter")
+    host = screen.page.locator("[data-shown]")
     panel = screen.page.get_by_role("complementary", name=f"Host {name}")
+    expect(panel.get_by_role("figure", name="Use in 24 h, GPU")).to_be_visible()
     expect(panel.get_by_text("by admin: a fan is loud")).to_be_visible()
     expect(panel.get_by_text("nothing free while it is cordoned").first).to_be_visible()
     expect(host).to_be_in_viewport()
@@ -173,7 +177,7 @@ def test_a_host_is_focused_in_two_actions_and_walked_to_by_keys(
 ) -> None:
     """Line 7: found by name in two actions; health, near fits and a table beside the map."""
     client.act(f"/v1/nodes/{HOSTS[1]}/cordon", {"reason": "a fan is loud"})
-    screen.open(f"/topology?map=cells&near={GANG}", "Topology")
+    screen.open(f"/topology?near={GANG}", "Topology")
     page = screen.page
     grid = page.get_by_role("grid", name="Hosts by GPU in use")
     expect(grid).to_have_attribute("aria-rowcount", str(len(HOSTS)))
@@ -196,6 +200,24 @@ def test_a_host_is_focused_in_two_actions_and_walked_to_by_keys(
     expect(row).to_contain_text("Cordoned")
     client.act(f"/v1/nodes/{HOSTS[1]}/uncordon", {"reason": "done"})
     expect(row).to_contain_text("Ready")
+
+
+def test_selected_hosts_are_cordoned_together(screen: Screen, client: HeadgateClient) -> None:
+    screen.open("/topology", "Topology")
+    page = screen.page
+    expect(page.get_by_role("button", name="Cordon 0")).to_have_attribute("aria-disabled", "true")
+    page.get_by_role("grid", name="Hosts by GPU in use").focus()
+    for key in ("ArrowRight", "x", "ArrowRight", "x"):
+        page.keyboard.press(key)
+    page.get_by_role("button", name="Cordon 2").click()
+    page.get_by_label("Reason").fill("new fans")
+    page.get_by_role("dialog").get_by_role("button", name="Cordon", exact=True).click()
+    expect(page.get_by_text(re.compile("^2 hosts, 2 cordoned"))).to_be_visible()
+    for name in HOSTS:
+        assert client.read(f"/v1/nodes/{name}")["spec"]["unschedulable"]
+        client.act(f"/v1/nodes/{name}/uncordon", {"reason": "done"})
+    page.get_by_role("button", name="Clear selection").click()
+    expect(page.get_by_role("button", name="Cordon 0")).to_be_visible()
 
 
 def _host_of(domains: list[dict[str, Any]], key: str) -> str:

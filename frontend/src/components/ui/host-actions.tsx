@@ -33,6 +33,40 @@ export function HostActions({ name, isCordoned }: { name: string; isCordoned: bo
   );
 }
 
+export interface SelectedHostsProps {
+  names: readonly string[];
+  onDone: () => void;
+}
+
+/** Cordons all hosts that are selected, each with its own result. */
+export function CordonSelected({ names, onDone }: SelectedHostsProps) {
+  const role = refusalFor(useIdentity(), { on: "node" });
+  const [isAsking, setIsAsking] = useState(false);
+  return (
+    <>
+      <Button refusal={role ?? (names.length === 0 ? "Select hosts on the map with x or Ctrl and a click" : undefined)} onClick={() => setIsAsking(true)}>
+        {VERBS.cordon} {names.length}
+      </Button>
+      {names.length > 0 && (
+        <Button look="quiet" onClick={onDone}>
+          Clear selection
+        </Button>
+      )}
+      {isAsking && (
+        <ActionDialog
+          verb={VERBS.cordon}
+          subject={names.length === 1 ? (names[0] ?? "") : `${names.length} hosts`}
+          words="Marks the hosts unschedulable. Running pods continue."
+          targets={names.map((key) => ({ key }))}
+          command={({ reason }) => names.map((name) => `headgate cordon ${quoted(name)} --reason ${quoted(reason || "…")}`).join("\n")}
+          run={(key, { reason }) => actOnHost("cordon", key, reason)}
+          onClose={() => setIsAsking(false)}
+        />
+      )}
+    </>
+  );
+}
+
 function HostDialog({ name, action, onClose }: { name: string; action: HostAction; onClose: () => void }) {
   const preview = useQuery({ ...drainPreviewQuery(name), enabled: action === "drain" });
   const looking = preview.isError ? "Affected workloads can't be calculated now." : "Calculating affected workloads…";

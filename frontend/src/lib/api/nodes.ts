@@ -1,5 +1,5 @@
 // Taking hosts out of use and back into it; several pages offer it.
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "./request";
 
@@ -10,6 +10,19 @@ export function drainPreviewQuery(name: string) {
   return queryOptions({
     queryKey: ["topology", "drain preview", name],
     queryFn: ({ signal }) => contentOf(api.GET("/v1/nodes/{name}/drain-preview", { params: { path: { name } }, signal })),
+  });
+}
+
+const POINTS = 49;
+const LOOK_AGAIN = 300_000;
+
+/** What pods took of a host in the last day, or since an instant; many instants of the past, so it is read again every few minutes only. */
+export function nodeUsageQuery(name: string, since?: string) {
+  return queryOptions({
+    queryKey: ["node usage", name, since],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/nodes/{name}/usage", { params: { path: { name }, query: { points: POINTS, ...(since && { since }) } }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: LOOK_AGAIN,
   });
 }
 

@@ -1,5 +1,6 @@
 // Draws the map of hosts on a canvas: color says what, height how much, patterns the state.
 import type { NearFit, TopologyDomain } from "@/lib/api/types";
+import { formatAmount } from "@/lib/format/amounts";
 
 import type { Cell, HeatMap } from "../model/heat-map";
 import { type Colouring, type Colors, fillOf, isOfWorkloads, piecesOf } from "../model/map";
@@ -9,6 +10,8 @@ export interface MapLook {
   colouring: Colouring;
   legend: Colors;
   opened: string;
+  /** Hosts that an action will be about. */
+  selected: ReadonlySet<string>;
   near: Map<string, NearFit>;
   /** The index of the cell the keyboard is at. */
   current: number;
@@ -17,6 +20,9 @@ export interface MapLook {
 
 const DIM = 0.25;
 const MARK = 2;
+/** Cells of this size have room for a number. */
+const NUMBER_SIZE = 24;
+const NUMBER_HEIGHT = 13;
 
 /** Draws everything anew; 10,000 cells take some milliseconds. */
 export function drawMap(canvas: HTMLCanvasElement, map: HeatMap, width: number, look: MapLook): void {
@@ -31,7 +37,7 @@ export function drawMap(canvas: HTMLCanvasElement, map: HeatMap, width: number, 
   map.cells.forEach((cell, index) => {
     pen.globalAlpha = look.isDim(cell.domain) ? DIM : 1;
     drawCell(pen, cell, map.size, look, color);
-    if (index === look.current || cell.domain.host?.name === look.opened) outline(pen, cell, map.size, color("--ink"));
+    if (index === look.current || cell.domain.host?.name === look.opened || look.selected.has(cell.domain.host?.name ?? "")) outline(pen, cell, map.size, color("--ink"));
   });
   pen.globalAlpha = 1;
 }
@@ -49,6 +55,7 @@ function drawCell(pen: CanvasRenderingContext2D, cell: Cell, size: number, look:
   };
   if (isOfWorkloads(look.colouring)) fill(fillOf({ ...domain, used: {} }, look.resource), "--idle-solid");
   for (const piece of piecesOf(domain, look.resource, look.colouring, look.legend)) fill(piece.share, piece.color);
+  if (size >= NUMBER_SIZE) freeNumber(pen, cell, size, look, color);
   pen.strokeStyle = color("--line-strong");
   pen.lineWidth = 1;
   pen.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
@@ -57,8 +64,22 @@ function drawCell(pen: CanvasRenderingContext2D, cell: Cell, size: number, look:
   if (isNear(domain, look.near)) outline(pen, cell, size, color("--accent"));
 }
 
+/** How much is free, as a number on the ground of the page, where a cell has room for it. */
+function freeNumber(pen: CanvasRenderingContext2D, { domain, x, y }: Cell, size: number, { resource }: MapLook, color: (token: string) => string): void {
+  const words = formatAmount(resource, domain.free[resource] ?? 0, domain.allocatable[resource] ?? 0);
+  pen.font = `11px ${getComputedStyle(pen.canvas).fontFamily}`;
+  const width = pen.measureText(words).width + 2 * MARK;
+  if (width > size - 2) return;
+  pen.fillStyle = color("--surface");
+  pen.fillRect(x + (size - width) / 2, y + size - NUMBER_HEIGHT - MARK, width, NUMBER_HEIGHT);
+  pen.fillStyle = color("--ink");
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.fillText(words, x + size / 2, y + size - NUMBER_HEIGHT / 2 - MARK + 0.5);
+}
+
 /** The host itself or a domain above it comes near to taking the chosen workload. */
-function isNear({ path }: TopologyDomain, near: Map<string, NearFit>): boolean {
+export function isNear({ path }: TopologyDomain, near: Map<string, NearFit>): boolean {
   return near.size > 0 && path.some((_, depth) => near.has(path.slice(0, depth + 1).join("/")));
 }
 

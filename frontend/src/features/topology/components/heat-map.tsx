@@ -1,5 +1,5 @@
 // Thousands of hosts as cells on a canvas: fill by use, patterns for health, outlines for near fits; searched, zoomed and walked by keyboard.
-import { type KeyboardEvent, type PointerEvent, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type PointerEvent, type ReactNode, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
@@ -11,7 +11,7 @@ import { useScheme } from "@/lib/hooks/use-scheme";
 
 import { type Label, cellAfter, cellAt, heatMapOf, isSought, matchesOf } from "../model/heat-map";
 import { type Colouring, type Colors, hostsOf } from "../model/map";
-import { drawMap } from "./heat-map-drawing";
+import { drawMap, isNear } from "./heat-map-drawing";
 import styles from "./heat-map.module.css";
 
 export interface HeatMapViewProps {
@@ -20,16 +20,22 @@ export interface HeatMapViewProps {
   colouring: Colouring;
   legend: Colors;
   opened: string;
+  /** Domains that come nearest to taking the chosen workload, by path. */
   near: Map<string, NearFit>;
+  /** Hosts that an action will be about, by name. */
+  selected: ReadonlySet<string>;
   onZoom: (path: string[]) => void;
   onHost: (name: string) => void;
+  onSelect: (name: string) => void;
+  /** What is done to selected hosts. */
+  actions: ReactNode;
 }
 
 const MAX_TABLE_ROWS = 500;
 const KEYS = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"]);
 
 export function HeatMapView(props: HeatMapViewProps) {
-  const { domains, resource, onZoom, onHost } = props;
+  const { domains, resource, selected, onZoom, onHost, onSelect, actions } = props;
   const search = useRef<HTMLInputElement>(null);
   const [sought, setSought] = useState("");
   const [asTable, setAsTable] = useState(false);
@@ -54,11 +60,12 @@ export function HeatMapView(props: HeatMapViewProps) {
         <span className={styles.found} role="status">
           {sought.trim() !== "" && foundWords(found.length)}
         </span>
+        {actions}
         <Button aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
           {asTable ? "Map" : "Table"}
         </Button>
       </form>
-      {asTable ? <HostTable hosts={found} resource={resource} onHost={onHost} /> : <Cells {...props} sought={sought} />}
+      {asTable ? <HostTable hosts={found} {...{ resource, selected, onHost, onSelect }} /> : <Cells {...props} sought={sought} />}
     </section>
   );
 }
@@ -76,7 +83,8 @@ function useWidth(frame: RefObject<HTMLElement | null>): number {
   return width;
 }
 
-function Cells({ domains, resource, colouring, legend, opened, near, sought, onZoom, onHost }: HeatMapViewProps & { sought: string }) {
+function Cells(props: HeatMapViewProps & { sought: string }) {
+  const { domains, resource, colouring, legend, opened, selected, near, sought, onZoom, onHost, onSelect } = props;
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const id = useId();
@@ -85,12 +93,14 @@ function Cells({ domains, resource, colouring, legend, opened, near, sought, onZ
   const [current, setCurrent] = useState(-1);
   const map = useMemo(() => heatMapOf(width > 0 ? domains : [], width, window.innerHeight), [domains, width]);
   useEffect(() => {
-    if (canvas.current !== null) drawMap(canvas.current, map, width, { resource, colouring, legend, opened, near, current, isDim: (domain) => !isSought(domain, sought) });
-  }, [map, width, resource, colouring, legend, opened, near, current, sought, scheme]);
+    if (canvas.current !== null) drawMap(canvas.current, map, width, { resource, colouring, legend, opened, selected, near, current, isDim: (domain) => !isSought(domain, sought) });
+  }, [map, width, resource, colouring, legend, opened, selected, near, current, sought, scheme]);
   const active = map.cells[current]?.domain;
+  const shown = map.cells.find(({ domain }) => domain.host?.name === opened);
   const onKeyDown = (event: KeyboardEvent) => {
     if (KEYS.has(event.key)) setCurrent(cellAfter(map, current, event.key));
     else if (event.key === "Enter" && active?.host) onHost(active.host.name);
+    else if (event.key === "x" && active?.host) onSelect(active.host.name);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -101,13 +111,15 @@ function Cells({ domains, resource, colouring, legend, opened, near, sought, onZ
     const host = map.cells[index]?.domain.host;
     if (!host) return;
     setCurrent(index);
-    onHost(host.name === opened ? "" : host.name);
+    if (event.ctrlKey || event.metaKey || event.shiftKey) onSelect(host.name);
+    else onHost(host.name === opened ? "" : host.name);
   };
   return (
     <div ref={frame} className={styles.frame} style={{ height: map.height }}>
       <div
         className={styles.grid}
         role="grid"
+        aria-multiselectable="true"
         tabIndex={0}
         aria-label={`Hosts by ${shortResource(resource)} in use`}
         aria-rowcount={map.cells.length}
@@ -117,32 +129,47 @@ function Cells({ domains, resource, colouring, legend, opened, near, sought, onZ
       >
         <canvas ref={canvas} className={styles.canvas} aria-hidden="true" />
         <div role="row" className="visually-hidden">
-          <span role="gridcell" id={`${id}-cell`}>
-            {active ? hostWords(active, resource) : "Arrow keys move by host, Page keys by rack, Home and End by block"}
+          <span role="gridcell" id={`${id}-cell`} aria-selected={active !== undefined && selected.has(active.host?.name ?? "")}>
+            {active ? hostWords(active, resource, isNear(active, near)) : "Arrow keys move by host, Page keys by rack, Home and End by block; x selects"}
           </span>
         </div>
       </div>
-      <Labels labels={map.labels} onZoom={onZoom} />
+      <Labels labels={map.labels} {...{ onZoom, onHost }} />
+      {shown && <Shown key={`${opened} ${width}`} x={shown.x} y={shown.y} size={map.size} />}
     </div>
   );
 }
 
-function Labels({ labels, onZoom }: { labels: Label[]; onZoom: (path: string[]) => void }) {
+/** The place of the host that is shown beside the map: it stays in sight where the panel makes the page narrower. */
+function Shown({ x, y, size }: { x: number; y: number; size: number }) {
+  const place = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    // Some browsers answer with a promise, which is no function to be called in the end.
+    place.current?.scrollIntoView({ block: "nearest" });
+  }, []);
+  return <span ref={place} className={styles.shown} data-shown="" style={{ left: x, top: y, width: size, height: size }} aria-hidden="true" />;
+}
+
+type LabelsProps = Pick<HeatMapViewProps, "onZoom" | "onHost"> & { labels: Label[] };
+
+function Labels({ labels, onZoom, onHost }: LabelsProps) {
   return labels.map((label) => (
     <button
       key={label.path.join("/")}
       type="button"
       className={styles.label}
       style={{ left: label.x, top: label.y, maxWidth: label.width }}
-      title={`Show only ${label.words}`}
-      onClick={() => onZoom(label.path)}
+      title={label.host === undefined ? `Show only ${label.words}` : label.words}
+      onClick={() => (label.host === undefined ? onZoom(label.path) : onHost(label.host))}
     >
       {label.words}
     </button>
   ));
 }
 
-function HostTable({ hosts, resource, onHost }: { hosts: TopologyDomain[]; resource: string; onHost: (name: string) => void }) {
+type HostTableProps = Pick<HeatMapViewProps, "resource" | "selected" | "onHost" | "onSelect"> & { hosts: TopologyDomain[] };
+
+function HostTable({ hosts, resource, selected, onHost, onSelect }: HostTableProps) {
   const unit = shortResource(resource);
   return (
     <>
@@ -151,9 +178,12 @@ function HostTable({ hosts, resource, onHost }: { hosts: TopologyDomain[]; resou
           The first {MAX_TABLE_ROWS} of {hosts.length.toLocaleString("en")} hosts; search to see others
         </p>
       )}
-      <PlainTable label="Hosts" heads={["Host", "Domain", "State", { words: `${unit} in use`, figure: true }, { words: `${unit} free`, figure: true }]}>
+      <PlainTable label="Hosts" heads={["Selected", "Host", "Domain", "State", { words: `${unit} in use`, figure: true }, { words: `${unit} free`, figure: true }]}>
         {hosts.slice(0, MAX_TABLE_ROWS).map((domain) => (
           <tr key={domain.path.join("/")}>
+            <td>
+              <input type="checkbox" aria-label={`Select ${domain.host?.name ?? ""}`} checked={selected.has(domain.host?.name ?? "")} onChange={() => domain.host && onSelect(domain.host.name)} />
+            </td>
             <th scope="row">
               <Button look="quiet" onClick={() => domain.host && onHost(domain.host.name)}>
                 {domain.host?.name}
@@ -179,10 +209,10 @@ function stateWords({ host }: TopologyDomain): string {
   return host?.ready ? "Ready" : "Not ready";
 }
 
-function hostWords(domain: TopologyDomain, resource: string): string {
+function hostWords(domain: TopologyDomain, resource: string, near: boolean): string {
   const all = domain.allocatable[resource] ?? 0;
   const used = (domain.used[resource] ?? 0) + (domain.others[resource] ?? 0);
   const queues = [...new Set((domain.host?.workloads ?? []).map(({ clusterQueue }) => clusterQueue).filter(Boolean))].join(" and ");
-  const parts = [domain.host?.name, domain.path.at(-2), `${formatAmount(resource, used, all)} of ${formatAmount(resource, all)} ${shortResource(resource)}`, queues, stateWords(domain).toLowerCase()];
+  const parts = [domain.host?.name, domain.path.at(-2), `${formatAmount(resource, used, all)} of ${formatAmount(resource, all)} ${shortResource(resource)}`, queues, stateWords(domain).toLowerCase(), near ? "near fit" : ""];
   return parts.filter(Boolean).join(", ");
 }

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { Badge } from "@/components/ui/badge";
 import { HostActions } from "@/components/ui/host-actions";
+import { NodeUse } from "@/components/ui/node-use";
 import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
 import { SidePanel } from "@/components/ui/side-panel";
@@ -16,7 +17,14 @@ import { closedQuery } from "../api/topology";
 import { hostWorkloadWords, resourceWords } from "../model/map";
 import styles from "./host-panel.module.css";
 
-export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose: () => void }) {
+export interface HostPanelProps {
+  domain: TopologyDomain;
+  /** Whose use is shown over time. */
+  resource: string;
+  onClose: () => void;
+}
+
+export function HostPanel({ domain, resource: shown, onClose }: HostPanelProps) {
   const { host } = domain;
   if (!host) return null;
   return (
@@ -36,6 +44,7 @@ export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose
           <Resource key={resource} domain={domain} resource={resource} />
         ))}
       </ul>
+      <NodeUse name={host.name} resource={shown} />
       {host.taints.length > 0 && (
         <p className={styles.soft}>
           Taints:{" "}

@@ -1,6 +1,4 @@
 // What the colours and glyphs of the map mean.
-import { Ban, CircleAlert } from "lucide-react";
-
 import type { Colors } from "../model/map";
 import styles from "./topology.module.css";
 
@@ -29,14 +27,13 @@ export function Legend({ legend, isOfWorkloads }: { legend: Colors; isOfWorkload
         </li>
       )}
       <li>
-        <Ban aria-hidden="true" />
+        <span className={`${styles.swatch ?? ""} ${styles.cordoned ?? ""}`} />
         cordoned
       </li>
       <li>
-        <CircleAlert aria-hidden="true" />
+        <span className={`${styles.swatch ?? ""} ${styles.unready ?? ""}`} />
         not ready
       </li>
-      <li className={styles.soft}>Number = free units</li>
     </ul>
   );
 }

@@ -1,20 +1,22 @@
 // The map of blocks, racks and hosts: usage, owners, and where the next workload would fit.
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
+import { CordonSelected } from "@/components/ui/host-actions";
 import { Page } from "@/components/ui/layout";
 import { Empty, ExamplesLink, PartialNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { TopologyMap } from "@/lib/api/types";
 import { formatAmount, formatAmountOf, shortResource } from "@/lib/format/amounts";
+import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { useShownTopology } from "../api/shown";
 import { mapQuery, nearFitsQuery, topologiesQuery } from "../api/topology";
 import { nearByPath, worthTelling } from "../model/fits";
 import { COLOURINGS, type Colouring, closedWords, domainAt, firstResource, hostsOf, isOfWorkloads, largestFit, legendOf } from "../model/map";
-import { DomainBox } from "./domain-box";
 import { Fits } from "./fits";
 import fits from "./fits.module.css";
 import { Fragmentation } from "./fragmentation";
@@ -23,9 +25,6 @@ import { HostPanel } from "./host-panel";
 import { Legend } from "./legend";
 import { NearFits } from "./near-fits";
 import styles from "./topology.module.css";
-
-/** More hosts than these are cells on one canvas; fewer are boxes with their figures. */
-const MANY_HOSTS = 192;
 
 export function TopologyPage() {
   const url = useUrl();
@@ -128,18 +127,21 @@ function Map({ map }: { map: TopologyMap }) {
   const colouring: Colouring = COLOURINGS.find(({ value }) => value === url.get("colour"))?.value ?? "queue";
   const hosts = hostsOf(map.domains);
   const legend = legendOf(hosts, colouring);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const zoom = url.get("zoom");
   const zoomed = zoom === "" ? undefined : domainAt(map.domains, zoom.split("/"));
   const unready = hosts.filter((domain) => domain.host && !domain.host.ready).length;
-  const isLarge = hostsOf(zoomed ? [zoomed] : map.domains).length > MANY_HOSTS;
-  const asCells = isLarge || url.get("map") === "cells";
   const opened = hosts.find((domain) => domain.host?.name === url.get("host"));
+  useHotkeys({ ...(zoom !== "" && url.get("host") === "" && { Escape: () => url.change({ zoom: zoom.split("/").slice(0, -1).join("/") }) }) });
   const shared = {
     resource,
     colouring,
     legend,
     near,
     opened: url.get("host"),
+    selected,
+    onSelect: (host: string) => setSelected((known) => (known.has(host) ? new Set([...known].filter((one) => one !== host)) : new Set([...known, host]))),
+    actions: <CordonSelected names={[...selected].sort(byHostName)} onDone={() => setSelected(new Set())} />,
     onZoom: (path: string[]) => url.change({ zoom: path.join("/") }),
     onHost: (host: string) => url.change({ host }, "replace"),
   };
@@ -148,23 +150,12 @@ function Map({ map }: { map: TopologyMap }) {
       <Notes map={map} unready={unready} />
       <div className={styles.bar}>
         <Legend legend={legend} isOfWorkloads={isOfWorkloads(colouring)} />
-        {!isLarge && hosts.length > 0 && (
-          <Button aria-pressed={asCells} onClick={() => url.change({ map: asCells ? "" : "cells" }, "replace")}>
-            Compact map
-          </Button>
-        )}
         {zoom !== "" && <Button onClick={() => url.change({ zoom: "" })}>Show all domains, not only {zoom}</Button>}
       </div>
       {hosts.length === 0 ? (
         <Empty title="No hosts in this topology">Nodes belong to a topology by the labels of its levels.</Empty>
-      ) : asCells ? (
-        <HeatMapView domains={zoomed ? zoomed.children : map.domains} {...shared} />
       ) : (
-        <div className={styles.map}>
-          {(zoomed ? [zoomed] : map.domains).map((domain) => (
-            <DomainBox key={domain.path.join("/")} domain={domain} {...shared} />
-          ))}
-        </div>
+        <HeatMapView domains={zoomed ? zoomed.children : map.domains} {...shared} />
       )}
       {hosts.length > 0 && (
         <div className={fits.panels}>
@@ -172,7 +163,11 @@ function Map({ map }: { map: TopologyMap }) {
           <Fragmentation topology={map.topology} resource={resource} at={map.at} />
         </div>
       )}
-      {opened && <HostPanel key={opened.path.join("/")} domain={opened} onClose={() => url.change({ host: "" }, "replace")} />}
+      {opened && <HostPanel key={opened.path.join("/")} domain={opened} resource={resource} onClose={() => url.change({ host: "" }, "replace")} />}
     </>
   );
+}
+
+function byHostName(one: string, other: string): number {
+  return one.localeCompare(other, "en", { numeric: true });
 }

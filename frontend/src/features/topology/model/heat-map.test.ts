@@ -6,7 +6,7 @@ import { cellAfter, cellAt, heatMapOf, isSought, matchesOf } from "./heat-map";
 
 function domain(path: string[], children: TopologyDomain[] = []): TopologyDomain {
   const hosts = children.length === 0 ? 1 : children.reduce((sum, child) => sum + child.hosts, 0);
-  const host = children.length === 0 ? { name: path.at(-1) ?? "", ready: true, cordoned: false, taints: [], workloads: [] } : undefined;
+  const host = children.length === 0 ? { name: path.at(-1) ?? "", ready: true, cordoned: false, flavors: ["a100"], taints: [], workloads: [] } : undefined;
   return { path, hosts, ready: hosts, allocatable: {}, used: {}, others: {}, free: {}, children, ...(host && { host }) };
 }
 
@@ -36,8 +36,19 @@ test.each([
 test("few hosts have large cells, in natural order", () => {
   const map = heatMapOf(cluster(12, 2, 12), 1200, 900);
   expect(map.size).toBe(18);
-  expect(map.labels.map(({ words }) => words).slice(0, 3)).toEqual(["block-1", "block-2", "block-3"]);
+  expect(map.labels.map(({ words }) => words).slice(0, 4)).toEqual(["block-1", "rack-1-1", "rack-1-2", "block-2"]);
   expect(map.cells.slice(8, 11).map(({ domain: { path } }) => path.at(-1))).toEqual(["gpu-1-1-9", "gpu-1-1-10", "gpu-1-1-11"]);
+});
+
+test("a handful of hosts have the largest cells, and in a rack each has its name", () => {
+  const few = cluster(2, 2, 4);
+  const map = heatMapOf(few, 1200, 900);
+  expect(map.size).toBe(44);
+  const racks = map.labels.filter(({ words }) => words.startsWith("rack"));
+  expect(racks.map(({ words }) => words)).toEqual(["rack-1-1", "rack-1-2", "rack-2-1", "rack-2-2"]);
+  expect(map.cells.every(({ x }) => x >= 64)).toBe(true);
+  const rack = heatMapOf(few[0]?.children[0]?.children ?? [], 1200, 900);
+  expect(rack.labels.map(({ host }) => host)).toEqual(["gpu-1-1-1", "gpu-1-1-2", "gpu-1-1-3", "gpu-1-1-4"]);
 });
 
 test("each cell is found at its place, and none in a gap between racks", () => {

@@ -13,6 +13,8 @@ export interface Cell {
 export interface Label {
   words: string;
   path: string[];
+  /** The host that it names, in a domain of hosts alone. */
+  host?: string;
   x: number;
   y: number;
   width: number;
@@ -26,7 +28,13 @@ export interface HeatMap {
   height: number;
 }
 
+/** Cells of these sizes are for few hosts, so that the map is no higher than its share of the window. */
+const LARGE_SIZES = [44, 32, 24];
+const LARGE_SHARE = 0.4;
 const SIZES = [18, 14, 11, 8, 6, 5, 4, 3];
+/** From this size on each rack has a line of its own behind its name. */
+const NAMED_SIZE = 18;
+const NAME_WIDTH = 64;
 const GAP = 1;
 const RACK_GAP = 6;
 const BLOCK_GAP = 16;
@@ -35,6 +43,10 @@ const MIN_BLOCK_WIDTH = 96;
 
 /** The map in a width, with the largest cells with which it is at most so high; the smallest where none are small enough. */
 export function heatMapOf(domains: TopologyDomain[], width: number, maxHeight: number): HeatMap {
+  for (const size of LARGE_SIZES) {
+    const large = placed(domains, width, size);
+    if (large.height <= LARGE_SHARE * maxHeight) return large;
+  }
   let last: HeatMap = { cells: [], labels: [], size: 0, height: 0 };
   for (const size of SIZES) {
     last = placed(domains, width, size);
@@ -47,19 +59,23 @@ function placed(domains: TopologyDomain[], width: number, size: number): HeatMap
   const map: HeatMap = { cells: [], labels: [], size, height: 0 };
   const columns = Math.max(1, Math.min(domains.length, Math.floor((width + BLOCK_GAP) / (blockWidth(domains, size) + BLOCK_GAP))));
   const columnWidth = (width - (columns - 1) * BLOCK_GAP) / columns;
+  const indent = size >= NAMED_SIZE && domains.some(({ children }) => children.some(({ host }) => !host)) ? NAME_WIDTH : 0;
   const bottoms = Array.from({ length: columns }, () => 0);
   let rack = 0;
   [...domains].sort(byName).forEach((domain, block) => {
     const column = block % columns;
     const [x, y] = [column * (columnWidth + BLOCK_GAP), bottoms[column] ?? 0];
-    map.labels.push({ words: domain.path.at(-1) ?? "", path: domain.path, x, y, width: columnWidth });
-    let [at, line] = [x, y + LABEL_HEIGHT];
+    map.labels.push({ words: domain.path.at(-1) ?? "", path: domain.path, x, y, width: columnWidth, ...(domain.host && { host: domain.host.name }) });
+    const first = x + indent;
+    let [at, line] = [first, y + LABEL_HEIGHT];
     for (const group of racksOf(domain)) {
-      // A rack begins beside the one before where it fits there whole, else on a line of its own.
+      // A rack begins beside the one before where it fits there whole and has no name, else on a line of its own.
       const whole = group.length * (size + GAP);
-      if (at > x && at + whole > x + columnWidth) [at, line] = [x, line + size + GAP];
+      if (at > first && (indent > 0 || at + whole > x + columnWidth)) [at, line] = [first, line + size + GAP];
+      const path = group[0]?.path.slice(0, -1) ?? [];
+      if (indent > 0) map.labels.push({ words: path.at(-1) ?? "", path, x, y: line + (size - LABEL_HEIGHT) / 2, width: indent - BLOCK_GAP / 2 });
       for (const host of group) {
-        if (at + size > x + columnWidth) [at, line] = [x, line + size + GAP];
+        if (at + size > x + columnWidth) [at, line] = [first, line + size + GAP];
         map.cells.push({ domain: host, x: at, y: line, rack, block });
         at += size + GAP;
       }

@@ -16,7 +16,7 @@ function host(name: string, used: number, workloads: HostWorkload[], cordoned = 
     others: {},
     free: { [GPU]: 8 - used },
     children: [],
-    host: { name, ready: true, cordoned, taints: [], workloads },
+    host: { name, ready: true, cordoned, flavors: ["a100"], taints: [], workloads },
   };
 }
 
@@ -99,4 +99,16 @@ test("a host is colored by its own state or use as a whole", () => {
   expect(piecesOf(host("h4", 0, []), GPU, "use", legendOf([], "use"))).toEqual([]);
   expect([...legendOf([], "use").keys()]).toEqual(["0 to 17%", "17 to 33%", "33 to 50%", "50 to 67%", "67 to 83%", "83 to 100%"]);
   expect([isOfWorkloads("queue"), isOfWorkloads("use")]).toEqual([true, false]);
+});
+
+test("hosts have the color of their flavor, or of how much of them is free", () => {
+  const other = { ...HALF, host: { ...FULL.host, name: "h4", flavors: ["h100"] } } as TopologyDomain;
+  const legend = legendOf([FULL, other], "flavor");
+  expect([...legend]).toEqual([
+    ["a100", "--queue-1"],
+    ["h100", "--queue-2"],
+  ]);
+  expect([FULL, other].map((domain) => piecesOf(domain, GPU, "flavor", legend))).toEqual([[{ share: 1, color: "--queue-1" }], [{ share: 1, color: "--queue-2" }]]);
+  expect([FULL, HALF].map((domain) => piecesOf(domain, GPU, "free", legendOf([], "free")))).toEqual([[], [{ share: 1, color: "--use-3" }]]);
+  expect(legendOf([], "free").get("33 to 50% free")).toBe("--use-3");
 });

@@ -1,15 +1,17 @@
 // The map in numbers: how full a domain is, where workloads run, and what each colour means.
-import type { HostWorkload, TopologyDomain } from "@/lib/api/types";
+import type { Host, HostWorkload, TopologyDomain } from "@/lib/api/types";
 import { formatAmount, shareOf } from "@/lib/format/amounts";
 import { OTHER_QUEUES, QUEUE_COLORS, queueColors } from "@/lib/queue-colors";
 
-/** What the color of a host says: of its workloads their ClusterQueue or priority, or of itself its state or use. */
-export type Colouring = "queue" | "priority" | "health" | "use";
+/** What the color of a host says: of its workloads their ClusterQueue or priority, or of itself its state, use, flavor or free share. */
+export type Colouring = "queue" | "priority" | "health" | "use" | "flavor" | "free";
 export const COLOURINGS: readonly { value: Colouring; words: string }[] = [
   { value: "queue", words: "ClusterQueue" },
-  { value: "priority", words: "Priority" },
-  { value: "health", words: "Health" },
   { value: "use", words: "Use" },
+  { value: "health", words: "Health" },
+  { value: "flavor", words: "Flavor" },
+  { value: "free", words: "Free" },
+  { value: "priority", words: "Priority" },
 ];
 
 export interface Piece {
@@ -62,17 +64,22 @@ export function groupOf(workload: HostWorkload, colouring: Colouring): string {
 export function legendOf(hosts: TopologyDomain[], colouring: Colouring): Colors {
   if (colouring === "health") return new Map(Object.entries(HEALTH));
   if (colouring === "use") return new Map(Array.from({ length: USE_STEPS }, (_, step) => [`${percentAt(step)} to ${percentAt(step + 1)}%`, `--use-${step + 1}`]));
-  const pods = new Map<string, number>();
+  if (colouring === "free") return new Map(Array.from({ length: USE_STEPS }, (_, step) => [`${percentAt(step)} to ${percentAt(step + 1)}% free`, `--use-${step + 1}`]));
+  const sizes = new Map<string, number>();
+  const count = (group: string, more: number) => sizes.set(group, (sizes.get(group) ?? 0) + more);
   for (const { host } of hosts) {
-    for (const workload of host?.workloads ?? []) {
-      const group = groupOf(workload, colouring);
-      pods.set(group, (pods.get(group) ?? 0) + workload.pods);
-    }
+    if (host && colouring === "flavor") count(flavorsOf(host), 1);
+    else for (const workload of host?.workloads ?? []) count(groupOf(workload, colouring), workload.pods);
   }
-  const bySize = [...pods].sort((left, right) => right[1] - left[1] || byName(left[0], right[0])).map(([group]) => group);
+  const bySize = [...sizes].sort((left, right) => right[1] - left[1] || byName(left[0], right[0])).map(([group]) => group);
   const own = bySize.slice(0, QUEUE_COLORS).sort(byName);
   const colors = colouring === "queue" ? queueColors(own) : new Map(own.map((group, index) => [group, `--queue-${index + 1}`]));
   return new Map([...own, ...bySize.slice(own.length)].map((group) => [group, colors.get(group) ?? OTHER_QUEUES]));
+}
+
+/** The flavors that a host is of, as they appear in the legend. */
+function flavorsOf({ flavors }: Pick<Host, "flavors">): string {
+  return flavors.join(", ");
 }
 
 function percentAt(step: number): number {
@@ -120,6 +127,11 @@ export function isOfWorkloads(colouring: Colouring): boolean {
 /** The colored parts of a host, from the bottom: of workloads by their pods, else all of it in one color. */
 export function piecesOf(domain: TopologyDomain, resource: string, colouring: Colouring, legend: Colors): Piece[] {
   if (colouring === "health") return domain.host ? [{ share: 1, color: HEALTH[healthOf(domain.host)] }] : [];
+  if (colouring === "flavor") return domain.host ? [{ share: 1, color: legend.get(flavorsOf(domain.host)) ?? UNKNOWN }] : [];
+  if (colouring === "free") {
+    const step = Math.ceil(shareOf(domain.free[resource] ?? 0, domain.allocatable[resource] ?? 0) * USE_STEPS);
+    return step === 0 ? [] : [{ share: 1, color: `--use-${step}` }];
+  }
   if (colouring === "use") {
     const step = Math.ceil(fillOf(domain, resource) * USE_STEPS);
     return step === 0 ? [] : [{ share: 1, color: `--use-${step}` }];
