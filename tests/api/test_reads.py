@@ -41,6 +41,27 @@ def test_events_are_filtered(admin: Api) -> None:
     assert admin.get("/v1/events?limit=0").status_code == 422
 
 
+def test_events_are_found_by_a_text_in_parts_of_the_log(admin: Api) -> None:
+    name = "looked-for"
+    made = admin.post(HERE, workload(name))
+    assert made.status_code == 201
+    (found,) = admin.get("/v1/events?text=LOOKED-for&type=workload.submitted").json()["items"]
+    assert found["stream"] == f"workload/team-a/{name}"
+    assert admin.get("/v1/events?text=quota%20reserved&actor=nobody").json()["items"] == []
+    # A page ends where it is full, and the next one goes on there.
+    seen: list[int] = []
+    before = ""
+    while True:
+        page = admin.get(f"/v1/events?text=submitted&limit=1{before}").json()
+        seen += [event["position"] for event in page["items"]]
+        if "next" not in page:
+            break
+        before = f"&before={page['next']}"
+    whole = admin.get("/v1/events?text=submitted&limit=1000").json()["items"]
+    assert seen == [event["position"] for event in whole]
+    assert len(seen) > 1
+
+
 def test_events_are_read_from_one_instant_to_another(admin: Api) -> None:
     admin.post("/v1/namespaces/team-a/workloads", workload("timed"))
     (timed,) = admin.get("/v1/events?stream=workload/team-a/timed").json()["items"]
@@ -64,6 +85,20 @@ def test_the_histogram_counts_every_event_once(admin: Api) -> None:
     assert sum(bucket["count"] for bucket in earlier["buckets"]) == sum(
         bucket["count"] for bucket in found["buckets"] if bucket["at"] < before
     )
+
+
+def test_a_histogram_of_a_long_span_is_sampled(admin: Api) -> None:
+    admin.post(HERE, workload("sampled"))
+    head = admin.get("/v1/system").json()["position"]
+    found = admin.get("/v1/events/histogram?minutes=43200&buckets=60").json()
+    assert found["sampled"] is True
+    assert found["bucketSeconds"] == 43_200
+    counts = [bucket["count"] for bucket in found["buckets"]]
+    # Counts of a bucket are rounded by type.
+    assert abs(sum(counts) - head) <= sum(len(bucket["types"]) for bucket in found["buckets"])
+    assert "workload.submitted" in found["buckets"][-1]["types"]
+    of_type = "/v1/events/histogram?minutes=43200&type=workload.submitted"
+    assert admin.get(of_type).json()["sampled"] is False
 
 
 def test_the_system_tells_its_partitions(admin: Api, schedule: Callable[[], int]) -> None:

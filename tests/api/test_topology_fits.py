@@ -123,6 +123,7 @@ def test_what_pods_took_of_a_node_is_told_over_time(admin: Api) -> None:
     first, last = told["points"][0], told["points"][-1]
     assert first["used"] == {}
     assert last["used"] == held["used"]
+    assert told["workloads"] == held["host"]["workloads"]
     assert last["allocatable"]["cpu"] == held["allocatable"]["cpu"]
     (free,) = (each["host"]["name"] for each in hosts if each["path"][0] == "r2")
     assert admin.get(f"/v1/nodes/{free}/usage").json()["points"][-1]["used"] == {}

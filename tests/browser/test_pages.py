@@ -112,7 +112,8 @@ def test_the_map_shows_a_host_and_takes_it_out_of_use(
     screen: Screen, client: HeadgateClient
 ) -> None:
     screen.open("/topology", "Topology")
-    screen.page.get_by_role("button", name=f"{HOSTS[1]}: ").click()
+    screen.page.get_by_label("Find host or rack").fill(HOSTS[1])
+    screen.page.keyboard.press("Enter")
     panel = screen.page.get_by_role("complementary", name=f"Host {HOSTS[1]}")
     panel.get_by_role("button", name="Cordon", exact=True).click()
     screen.page.get_by_label("Reason").fill("new memory")
@@ -280,3 +281,30 @@ def test_a_queue_tells_starts_constraints_and_changes(
     expect(page.get_by_role("tab", name="History")).to_have_attribute("aria-selected", "true")
     changes = page.get_by_role("list", name="Changes, newest first")
     expect(changes.get_by_role("listitem").last).to_contain_text("Created")
+
+
+def test_events_are_found_by_a_text(screen: Screen, client: HeadgateClient) -> None:
+    client.submit_batch([workload("found-by-text")])
+    screen.open("/events", "Event log")
+    page = screen.page
+    page.keyboard.press("/")
+    screen.type("found-by")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile(r"^\d+ events? found in all"))).to_be_visible()
+    grid = page.get_by_role("grid", name="Events, newest first")
+    expect(grid.get_by_role("row").last).to_contain_text("found-by-text")
+    shown = page.get_by_role("group", name="Show as")
+    shown.get_by_role("button", name="Grouped").click()
+    expect(shown.get_by_role("button", name="Grouped")).to_have_attribute("aria-pressed", "true")
+    assert "text=found-by" in page.url
+
+
+def test_a_node_shows_its_pods_use_and_history(screen: Screen, client: HeadgateClient) -> None:
+    client.act(f"/v1/nodes/{HOSTS[0]}/cordon", {"reason": "a loud fan"})
+    client.act(f"/v1/nodes/{HOSTS[0]}/uncordon", {"reason": "quiet again"})
+    screen.open(f"/nodes/{HOSTS[0]}", HOSTS[0])
+    page = screen.page
+    expect(page.get_by_role("figure", name="Use in 24 h, GPU")).to_be_visible()
+    history = page.get_by_role("group", name="History")
+    expect(history.get_by_role("row").nth(1)).to_contain_text("quiet again")
+    expect(history.get_by_role("row").nth(2)).to_contain_text("a loud fan")

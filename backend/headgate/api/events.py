@@ -59,17 +59,28 @@ class Events(Controller):
         streams: Streams = None,
         actor: FromQuery[str] = "",
         correlation: FromQuery[str] = "",
+        text: Annotated[
+            str,
+            QueryParameter(
+                max_length=200,
+                description="A part of the object, type, actor, reason or a value of the event",
+            ),
+        ] = "",
         since: Moment = None,
         until: Moment = None,
         before: Annotated[int | None, QueryParameter(ge=1)] = None,
         limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     ) -> Answer:
-        """`before` is a position; `next` of an answer is the `before` of the page after it."""
+        """`before` is a position; `next` of an answer is the `before` of the page after it.
+
+        With a `text`, a page may have fewer events than its limit, though there are others.
+        """
         wanted = events.EventQuery(
             types=listed(types),
             streams=listed(streams),
             actor=actor,
             correlation=correlation,
+            text=text.strip(),
             since=instant_or_none(since, "/since"),
             until=instant_or_none(until, "/until"),
         )
@@ -89,11 +100,11 @@ class Events(Controller):
         request: Caller,
         types: Types = None,
         streams: Streams = None,
-        minutes: Annotated[int, QueryParameter(ge=1, le=10_080)] = 60,
+        minutes: Annotated[int, QueryParameter(ge=1, le=527_040)] = 60,
         buckets: Annotated[int, QueryParameter(ge=1, le=500)] = 60,
         until: Moment = None,
     ) -> Answer:
-        """By type; up to now without `until`."""
+        """By type; up to now without `until`. Spans beyond seven days are sampled."""
         span = events.HistogramSpan(
             minutes=minutes, buckets=buckets, until=instant_or_none(until, "/until")
         )

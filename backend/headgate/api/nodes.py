@@ -110,7 +110,9 @@ class NodeActions(Controller):
     ) -> Answer:
         """At equal distances, the ends of the stretch too."""
         return answer_view(
-            await node_usage(services_of(request), name, _period(since, until, points))
+            await node_usage(
+                services_of(request), name, _period(since, until, points), request.user.namespaces
+            )
         )
 
     @post(

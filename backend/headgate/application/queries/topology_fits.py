@@ -15,8 +15,10 @@ from headgate.application.queries.topology_map import (
     NearFitView,
     NodeUsage,
     NodeUsagePoint,
+    Stay,
     TopologyFits,
-    taken_on,
+    guests_of,
+    stays_on,
 )
 from headgate.application.queries.views import timestamp, view_from
 from headgate.application.time_travel import SampledPeriod, sample_instants
@@ -28,7 +30,7 @@ from headgate.domain.scheduling.placement.host_table import host_name
 from headgate.domain.topology_fits import BlockingHolder, largest_fits, near_fits
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.message import Message, message
-from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import Requests, add_to
 
 
 def topology_fits(services: ApplicationServices, name: str, requests: Requests) -> TopologyFits:
@@ -145,14 +147,19 @@ def _looks(
         )
 
 
-async def node_usage(services: ApplicationServices, node: str, period: SampledPeriod) -> NodeUsage:
-    """What pods took of a node at each instant of a stretch.
+async def node_usage(
+    services: ApplicationServices, node: str, period: SampledPeriod, scope: NamespaceScope
+) -> NodeUsage:
+    """What pods took of a node at each instant of a stretch, and the workloads on it now.
 
     Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
     `Overloaded` when too many look at the past.
     """
-    if node not in services.reader.cluster_state.config.nodes:
+    cluster_state = services.reader.cluster_state
+    there = cluster_state.config.nodes.get(node)
+    if there is None:
         raise NotFound("ObjectNotFound", kind="Node", name=node)
+    guests = guests_of(stays_on(cluster_state, host_name(there)), scope)
     instants = sample_instants(services, period)
     history, late = services.history, services.history.is_late()
     moments = await history.executor.do(
@@ -169,6 +176,7 @@ async def node_usage(services: ApplicationServices, node: str, period: SampledPe
         node=node,
         data_since=await log_since(services),
         complete=len(found) == len(moments),
+        workloads=guests,
         points=found,
     )
 
@@ -183,9 +191,16 @@ def _node_looks(
             position=moment.position,
             at=timestamp(moment.at),
             ready=node is not None and node.spec.ready,
-            used={} if node is None else taken_on(cluster_state, host_name(node)),
+            used={} if node is None else _taken(stays_on(cluster_state, host_name(node))),
             allocatable={} if node is None else dict(node.spec.allocatable),
         )
+
+
+def _taken(stays: list[Stay]) -> Requests:
+    taken: Requests = {}
+    for stay in stays:
+        add_to(taken, stay.taken)
+    return taken
 
 
 def why_not_ready(spec: NodeSpec) -> Message:

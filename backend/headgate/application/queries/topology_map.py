@@ -135,7 +135,7 @@ class NodeUsagePoint(Whole, kw_only=True, frozen=True):
 
 
 class NodeUsage(Whole, kw_only=True, frozen=True):
-    """What pods took of a node at instants of equal distance, oldest first.
+    """What pods took of a node at instants of equal distance, oldest first, and which are on it.
 
     Not `complete` where there was no time to look at the latest; before `dataSince` was no log.
     """
@@ -145,6 +145,7 @@ class NodeUsage(Whole, kw_only=True, frozen=True):
     node: str
     data_since: Timestamp | None
     complete: bool
+    workloads: list[HostWorkload]
     points: list[NodeUsagePoint]
 
 
@@ -177,7 +178,7 @@ _FlavoredNode = tuple[ConfiguredNode, list[str]]
 Path = tuple[str, ...]
 
 
-class _Stay(msgspec.Struct, frozen=True):
+class Stay(msgspec.Struct, frozen=True):
     """Pods of one workload in one place, and what they take together."""
 
     workload: Workload
@@ -234,13 +235,13 @@ def _nodes_of(
     return found
 
 
-def _stays(cluster_state: ClusterState, topology: str) -> Cooperative[dict[Path, list[_Stay]]]:
+def _stays(cluster_state: ClusterState, topology: str) -> Cooperative[dict[Path, list[Stay]]]:
     flavors = {
         name
         for name, flavor in cluster_state.config.resource_flavors.items()
         if flavor.spec.topology_name == topology
     }
-    found: dict[Path, list[_Stay]] = {}
+    found: dict[Path, list[Stay]] = {}
     for partition_key in cluster_state.partition_keys():
         for holders in tuple(cluster_state.partition(partition_key).charges.holding.values()):
             for key in tuple(holders):
@@ -249,19 +250,16 @@ def _stays(cluster_state: ClusterState, topology: str) -> Cooperative[dict[Path,
     return found
 
 
-def taken_on(cluster_state: ClusterState, host: str) -> Requests:
-    """What pods of workloads take of a host; the workloads elsewhere are not looked at."""
-    flavors, taken = set(cluster_state.config.resource_flavors), dict[str, int]()
+def stays_on(cluster_state: ClusterState, host: str) -> list[Stay]:
+    """The pods of workloads on a host; workloads elsewhere are not read."""
+    flavors, found = set(cluster_state.config.resource_flavors), dict[Path, list[Stay]]()
     for partition_key in cluster_state.partition_keys():
         for workload in cluster_state.partition(partition_key).watch.workloads_on(host):
-            found: dict[Path, list[_Stay]] = {}
             _add_stays(found, workload, flavors)
-            for stay in found.get((host,), ()):
-                add_to(taken, stay.taken)
-    return taken
+    return found.get((host,), [])
 
 
-def _add_stays(found: dict[Path, list[_Stay]], workload: Workload, flavors: set[str]) -> None:
+def _add_stays(found: dict[Path, list[Stay]], workload: Workload, flavors: set[str]) -> None:
     if workload.admission is None or not has_quota_reservation(workload):
         return
     pod_sets = workload.spec.pod_sets
@@ -272,13 +270,11 @@ def _add_stays(found: dict[Path, list[_Stay]], workload: Workload, flavors: set[
             continue
         for domain in given.topology_assignment.domains:
             taken = scaled({PODS: 1, **requests.get(given.name, {})}, domain.count)
-            stay = _Stay(workload, domain.count, taken)
+            stay = Stay(workload, domain.count, taken)
             found.setdefault(domain.values, []).append(stay)
 
 
-def _leaf(
-    path: Path, place: _FlavoredNode, stays: list[_Stay], scope: NamespaceScope
-) -> DomainNode:
+def _leaf(path: Path, place: _FlavoredNode, stays: list[Stay], scope: NamespaceScope) -> DomainNode:
     node, flavors = place
     spec = node.spec
     used: Requests = {}
@@ -299,7 +295,7 @@ def _leaf(
 
 
 def _place_of_hosts(
-    path: Path, nodes: list[_FlavoredNode], stays: list[_Stay], scope: NamespaceScope
+    path: Path, nodes: list[_FlavoredNode], stays: list[Stay], scope: NamespaceScope
 ) -> DomainNode:
     """A lowest domain that is no host: pods are counted in it, not on its hosts."""
     hosts = [_leaf((*path, host_name(place[0])), place, [], scope) for place in nodes]
@@ -319,7 +315,7 @@ def _free(allocatable: Requests, used: Requests, others: Requests) -> Requests:
 
 
 def _host(
-    node: ConfiguredNode, flavors: list[str], stays: list[_Stay], scope: NamespaceScope
+    node: ConfiguredNode, flavors: list[str], stays: list[Stay], scope: NamespaceScope
 ) -> HostView:
     return HostView(
         name=host_name(node),
@@ -330,11 +326,11 @@ def _host(
             TaintView(key=taint.key, value=taint.value, effect=taint.effect)
             for taint in node.spec.taints
         ],
-        workloads=_guests(stays, scope),
+        workloads=guests_of(stays, scope),
     )
 
 
-def _guests(stays: list[_Stay], scope: NamespaceScope) -> list[HostWorkload]:
+def guests_of(stays: list[Stay], scope: NamespaceScope) -> list[HostWorkload]:
     """The workloads on a host; all of hidden namespaces together are one entry."""
     mine = [s for s in stays if scope is None or s.workload.namespace in scope]
     hidden = [s for s in stays if not (scope is None or s.workload.namespace in scope)]

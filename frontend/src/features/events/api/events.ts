@@ -9,6 +9,9 @@ import type { EventFilters } from "../model/filters";
 
 const PAGE_SIZE = 100;
 const BUCKETS = 60;
+/** Beyond them the server estimates the types from samples. */
+const COUNTED_MINUTES = 10_080;
+const LONG_STALE = 60_000;
 
 function readPage(filters: EventFilters, before: number | undefined, signal: AbortSignal): Promise<EventPage> {
   const wanted = Object.fromEntries(Object.entries(filters).filter(([, text]) => text !== ""));
@@ -46,8 +49,11 @@ export function eventQuery(position: number) {
 
 /** How many events there were per slice of the last minutes. */
 export function histogramQuery(period: { minutes: number; until?: string }) {
+  const isLong = period.minutes > COUNTED_MINUTES;
   return queryOptions({
-    queryKey: ["events", "histogram", period],
+    // A long range hardly changes with each event, and costs more to read.
+    queryKey: [isLong ? "past-events" : "events", "histogram", period],
+    ...(isLong && { staleTime: LONG_STALE, refetchInterval: LONG_STALE }),
     queryFn: ({ signal }) =>
       contentOf(api.GET("/v1/events/histogram", { params: { query: { ...period, buckets: BUCKETS } }, signal })),
     placeholderData: keepPreviousData,

@@ -24,7 +24,7 @@ export function EventsFilter({ filters, onChange }: EventsFilterProps) {
   return (
     <FilterBar
       label="Filter events"
-      placeholder="Filter, such as type:workload.evicted actor:user:ana"
+      placeholder="Filter by text, or type:workload.evicted actor:user:ana"
       inputRef={input}
       tokens={tokensOf(filters)}
       draft={draft}

@@ -3,12 +3,12 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 
 import { Button } from "@/components/ui/button";
-import { SelectField } from "@/components/ui/fields";
 import { Card, Page } from "@/components/ui/layout";
 import { NewRowsButton } from "@/components/ui/new-rows-button";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import { TimeChart } from "@/components/ui/time-chart";
-import type { EventPage } from "@/lib/api/types";
+import type { EventPage, Fact } from "@/lib/api/types";
+import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useNow } from "@/lib/hooks/use-now";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
@@ -57,7 +57,7 @@ function Shape() {
   return (
     <div className={styles.shape}>
       <TimeChart
-        label="Events"
+        label={data?.sampled ? "Events, types estimated from samples" : "Events"}
         height="short"
         stacked
         times={buckets.map(({ at }) => Date.parse(at) / 1000)}
@@ -81,7 +81,13 @@ function Filters({ filters }: { filters: EventFilters }) {
           Clear time range
         </Button>
       )}
-      <SelectField label="Show as" options={LOOKS} value={url.get("view")} onChange={(event) => url.change({ view: event.target.value }, "replace")} />
+      <div className={styles.looks} role="group" aria-label="Show as">
+        {LOOKS.map(({ value, words }) => (
+          <Button key={words} aria-pressed={url.get("view") === value} onClick={() => url.change({ view: value }, "replace")}>
+            {words}
+          </Button>
+        ))}
+      </div>
     </div>
   );
 }
@@ -105,8 +111,9 @@ function EventList({ filters }: { filters: EventFilters }) {
   const newest = useQuery(newestEventsQuery(filters));
   // The list begins where it did until the user asks for what is new: rows stay where they are while the log grows.
   const [first, setFirst] = useState<EventPage>();
+  useHotkeys({ "g g": () => newest.data && setFirst(newest.data) });
   const isAhead = positionOf(first) > positionOf(newest.data);
-  if (newest.data !== undefined && newest.data.items.length > 0 && (first === undefined || isAhead)) setFirst(newest.data);
+  if (newest.data !== undefined && (newest.data.items.length > 0 || newest.data.next) && (first === undefined || isAhead)) setFirst(newest.data);
   if (newest.data === undefined) {
     return <Card>{newest.isError ? <Failed error={newest.error} onRetry={() => void newest.refetch()} /> : <Skeleton rows={10} />}</Card>;
   }
@@ -118,7 +125,7 @@ function EventList({ filters }: { filters: EventFilters }) {
         title="Events"
         aside={<NewRowsButton count={waiting} more={waiting === newest.data.items.length && Boolean(newest.data.next)} onShow={() => setFirst(newest.data)} />}
       >
-        {first === undefined ? <NoMatch filters={filters} /> : <EventRows key={positionOf(first)} filters={filters} first={first} />}
+        {first === undefined ? <NoMatch filters={filters} /> : <EventRows key={`${positionOf(first)} ${first.next ?? ""}`} filters={filters} first={first} />}
       </Card>
     </>
   );
@@ -152,8 +159,31 @@ function EventRows({ filters, first }: { filters: EventFilters; first: EventPage
   const opened = listed ?? (named === "" ? undefined : one.data);
   return (
     <>
+      {filters.text !== "" && <Searched rows={rows} isMore={hasNextPage} isBusy={isFetchingNextPage} onMore={onEnd} />}
       <EventTable rows={shown} open={open} opened={named} onOpen={onOpen} onEnd={onEnd} />
       {opened && <EventPanel fact={opened} onClose={() => url.change({ open: "" }, "replace")} />}
     </>
+  );
+}
+
+interface SearchedProps {
+  rows: Fact[];
+  isMore: boolean;
+  isBusy: boolean;
+  onMore: () => void;
+}
+
+/** A text is looked for in a part of the log at a time. */
+function Searched({ rows, isMore, isBusy, onMore }: SearchedProps) {
+  const found = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "event" : "events"} found`;
+  return (
+    <p className={styles.searched} role="status">
+      {isMore ? `${found} so far` : `${found} in all`}
+      {isMore && (
+        <Button look="quiet" refusal={isBusy ? "Searching…" : undefined} onClick={onMore}>
+          Search earlier events
+        </Button>
+      )}
+    </p>
   );
 }

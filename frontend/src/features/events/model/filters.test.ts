@@ -11,7 +11,7 @@ test("fixed instants narrow the log and its histogram, a length that ends now do
   const preset = { last: "6h", from: "", to: "" };
   expect(eventFiltersIn(url, preset)).toEqual({ ...NONE, stream: "node/" });
   expect(periodOf(preset, now)).toEqual({ minutes: 360 });
-  expect(periodOf({ ...preset, last: "30d" }, now)).toEqual({ minutes: 10_080 });
+  expect(periodOf({ ...preset, last: "30d" }, now)).toEqual({ minutes: 43_200 });
   expect(periodOf(preset, now, "2026-05-04T12:50:00Z")).toEqual({ minutes: 10 });
 });
 
@@ -20,7 +20,7 @@ test("events are counted by family", () => {
   expect(byFamily([{ types }, { types: {} }])).toEqual({ admission: [3, 0], preemption: [3, 0], failure: [1, 0], configuration: [4, 0], other: [1, 0] });
 });
 
-const NONE = { type: "", stream: "", actor: "", correlation: "", since: "", until: "" };
+const NONE = { type: "", stream: "", actor: "", correlation: "", text: "", since: "", until: "" };
 
 test("filters are tokens, several of a field where they are alternatives", () => {
   const filters = { ...NONE, type: "workload.evicted,node.cordoned", actor: "user:ana" };
@@ -32,8 +32,12 @@ test("filters are tokens, several of a field where they are alternatives", () =>
   expect(withoutToken(filters, "actor:user:ana")).toEqual({ actor: "" });
 });
 
-test("a token needs a known field and a value", () => {
+test("a token without a known field is a text, one with a field needs a value", () => {
   expect(partsOf("actor:user:ana")).toEqual({ field: "actor", value: "user:ana" });
-  expect(["type:", "evicted", "owner:ana", "type:a,b"].filter(isComplete)).toEqual([]);
+  expect(["type:", " ", "type:a,b"].filter(isComplete)).toEqual([]);
   expect(isComplete(" object:workload/team-a/train ")).toBe(true);
+  expect(withToken(NONE, " quota review ")).toEqual({ text: "quota review" });
+  const filters = { ...NONE, actor: "user:ana", text: "quota review" };
+  expect(tokensOf(filters)).toEqual(["actor:user:ana", "quota review"]);
+  expect(withoutToken(filters, "quota review")).toEqual({ text: "" });
 });

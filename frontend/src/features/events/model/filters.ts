@@ -7,6 +7,8 @@ export interface EventFilters {
   stream: string;
   actor: string;
   correlation: string;
+  /** A part of what an event says. */
+  text: string;
   since: string;
   until: string;
 }
@@ -14,7 +16,7 @@ export interface EventFilters {
 /** The filters in the address; two fixed instants of the time range narrow the log, a length that ends now does not. */
 export function eventFiltersIn(url: Pick<UrlState, "get">, { from, to }: Pick<TimeRange, "from" | "to">): EventFilters {
   const [type = "", stream = "", actor = "", correlation = ""] = TOKEN_FIELDS.map(({ filter }) => url.get(filter));
-  return { type, stream, actor, correlation, since: from, until: to };
+  return { type, stream, actor, correlation, text: url.get("text"), since: from, until: to };
 }
 
 /** The fields of a token, and the filter that each stands for. */
@@ -34,22 +36,23 @@ export function partsOf(token: string): { field: string; value: string } {
   return TOKEN_FIELDS.some(({ name }) => name === field) ? { field, value: token.slice(colon + 1).trim() } : { field: "", value: token };
 }
 
-/** Whether a token can be filtered by. */
+/** Whether a token can be filtered by; without a field it is a text. */
 export function isComplete(token: string): boolean {
   const { field, value } = partsOf(token);
-  return field !== "" && value !== "" && !/[\s,]/.test(value);
+  return field === "" ? token.trim() !== "" : value !== "" && !/[\s,]/.test(value);
 }
 
 /** The filters as tokens; a range in time is none. */
 export function tokensOf(filters: EventFilters): string[] {
-  return TOKEN_FIELDS.flatMap(({ name, filter }) => valuesOf(filters[filter]).map((value) => `${name}:${value}`));
+  const named = TOKEN_FIELDS.flatMap(({ name, filter }) => valuesOf(filters[filter]).map((value) => `${name}:${value}`));
+  return filters.text === "" ? named : [...named, filters.text];
 }
 
 /** The change of the filters by one more token: an alternative where a field takes several, else instead of the one before. */
 export function withToken(filters: EventFilters, token: string): Partial<EventFilters> {
   const { field, value } = partsOf(token);
   const filter = TOKEN_FIELDS.find(({ name }) => name === field)?.filter;
-  if (filter === undefined) return {};
+  if (filter === undefined) return { text: token.trim() };
   const others = SEVERAL.has(filter) ? valuesOf(filters[filter]).filter((known) => known !== value) : [];
   return { [filter]: [...others, value].join(",") };
 }
@@ -58,7 +61,7 @@ export function withToken(filters: EventFilters, token: string): Partial<EventFi
 export function withoutToken(filters: EventFilters, token: string): Partial<EventFilters> {
   const { field, value } = partsOf(token);
   const filter = TOKEN_FIELDS.find(({ name }) => name === field)?.filter;
-  if (filter === undefined) return {};
+  if (filter === undefined) return { text: "" };
   return { [filter]: valuesOf(filters[filter]).filter((known) => known !== value).join(",") };
 }
 
@@ -66,7 +69,7 @@ function valuesOf(text: string): string[] {
   return text.split(",").filter((value) => value !== "");
 }
 
-const MAX_MINUTES = 10_080;
+const MAX_MINUTES = 527_040;
 const MINUTE = 60_000;
 
 /** What the histogram is asked for: the minutes of the range, or those since its first event, up to its end where that is not now. */

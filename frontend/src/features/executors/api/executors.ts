@@ -7,6 +7,7 @@ import type { Executor, Node } from "@/lib/api/types";
 import { selectorText } from "../model/executors";
 
 const MAX_ITEMS = 1000;
+const MAX_EVENTS = 50;
 /** Signs of life are no events of the log. */
 const LOOK_AGAIN = 15_000;
 
@@ -40,11 +41,11 @@ export function nodeQuery(name: string) {
   });
 }
 
-/** The workloads with pods on a node. */
-export function nodeUseQuery(name: string) {
+/** The newest events of a node. */
+export function nodeEventsQuery(name: string) {
   return queryOptions({
-    queryKey: ["topology", "node use", name],
-    queryFn: ({ signal }) => contentOf(api.GET("/v1/references", { params: { query: { stream: `node/${name}` } }, signal })),
+    queryKey: ["events", "node", name],
+    queryFn: async ({ signal }) => (await contentOf(api.GET("/v1/events", { params: { query: { stream: `node/${name}`, limit: MAX_EVENTS } }, signal }))).items,
   });
 }
 

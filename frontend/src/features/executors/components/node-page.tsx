@@ -1,20 +1,25 @@
 // One node: whether it takes pods, what it offers, its devices, conditions and labels.
 import { useQuery } from "@tanstack/react-query";
 
+import { FactBadge } from "@/components/ui/event-line";
+import { SelectField } from "@/components/ui/fields";
 import { Figures } from "@/components/ui/figures";
 import { HostActions } from "@/components/ui/host-actions";
 import { Card, Page } from "@/components/ui/layout";
+import { NodeUse } from "@/components/ui/node-use";
 import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
 import { Empty } from "@/components/ui/states";
 import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
+import { nodeUsageQuery } from "@/lib/api/nodes";
 import type { Node } from "@/lib/api/types";
-import { workloadAddress } from "@/lib/events";
+import { factDetail, workloadAddress } from "@/lib/events";
 import { byResource, formatAmount, formatQuantity, shortResource } from "@/lib/format/amounts";
 import { formatDuration } from "@/lib/format/times";
+import { useResource } from "@/lib/hooks/use-resource";
 
-import { nodeQuery, nodeUseQuery } from "../api/executors";
+import { nodeEventsQuery, nodeQuery } from "../api/executors";
 import { nodeStateOf } from "../model/executors";
 import styles from "./executors.module.css";
 import { StateBadge } from "./state-badge";
@@ -37,9 +42,13 @@ export function NodePage({ name }: { name: string }) {
         {(node) => (
           <div className={styles.stack}>
             <State node={node} />
-            <Offers node={node} />
-            <Workloads name={name} />
+            <Use node={node} />
+            <div className={styles.pair}>
+              <Workloads name={name} />
+              <Offers node={node} />
+            </div>
             <Devices node={node} />
+            <History name={name} />
             <Conditions node={node} />
           </div>
         )}
@@ -81,20 +90,64 @@ function Offers({ node: { status } }: { node: Node }) {
   );
 }
 
-function Workloads({ name }: { name: string }) {
-  const use = useQuery(nodeUseQuery(name));
+/** What pods took of it over time, of the chosen resource where it offers that. */
+function Use({ node: { metadata, status } }: { node: Node }) {
+  const [chosen, choose] = useResource();
+  const offered = Object.keys(status?.allocatable ?? {}).sort(byResource);
+  const resource = offered.includes(chosen) ? chosen : (offered[0] ?? "");
+  if (resource === "") return null;
   return (
-    <Card title="Workloads" aside={use.data === undefined ? undefined : `${use.data.workloadCount}`}>
-      <View query={use} rows={2} empty={({ workloadCount }) => (workloadCount === 0 ? <Empty title="No workloads on this node" /> : undefined)}>
-        {({ workloads, workloadCount }) => (
-          <ul className={styles.users}>
-            {workloads.map((key) => (
-              <li key={key}>
-                <RouterLink to={workloadAddress(key)}>{key}</RouterLink>
-              </li>
+    <section className={styles.use} aria-label="Use over time">
+      <NodeUse name={metadata.name} resource={resource}>
+        <SelectField label="Resource" value={resource} options={offered.map((value) => ({ value, words: shortResource(value) }))} onChange={(event) => choose(event.target.value)} />
+      </NodeUse>
+    </section>
+  );
+}
+
+function Workloads({ name }: { name: string }) {
+  const use = useQuery(nodeUsageQuery(name));
+  return (
+    <Card title="Pods" aside={use.data && `${use.data.workloads.reduce((sum, { pods }) => sum + pods, 0)}`}>
+      <View query={use} rows={2} empty={({ workloads }) => (workloads.length === 0 ? <Empty title="No pods on this node" /> : undefined)}>
+        {({ workloads }) => (
+          <PlainTable label="Pods" heads={["Workload", { words: "Pods", figure: true }, "ClusterQueue", { words: "Priority", figure: true }]}>
+            {workloads.map(({ key, pods, clusterQueue, priority }) => (
+              <tr key={key}>
+                <th scope="row">{key.includes("/") ? <RouterLink to={workloadAddress(key)}>{key}</RouterLink> : key}</th>
+                <td data-figure>{pods}</td>
+                <td>{clusterQueue || "—"}</td>
+                <td data-figure>{clusterQueue === "" ? "—" : priority}</td>
+              </tr>
             ))}
-            {workloadCount > workloads.length && <li>and {workloadCount - workloads.length} more</li>}
-          </ul>
+          </PlainTable>
+        )}
+      </View>
+    </Card>
+  );
+}
+
+/** What happened to it, newest first. */
+function History({ name }: { name: string }) {
+  const events = useQuery(nodeEventsQuery(name));
+  return (
+    <Card title="History" aside={<RouterLink to={`/events?${new URLSearchParams({ stream: `node/${name}` })}`}>All events</RouterLink>}>
+      <View query={events} rows={3} empty={(found) => (found.length === 0 ? <Empty title="No events of this node" /> : undefined)}>
+        {(found) => (
+          <PlainTable label="History" heads={["Time", "Event", "Reason", "Actor"]}>
+            {found.map((fact) => (
+              <tr key={fact.position}>
+                <td>
+                  <Timestamp at={fact.at} />
+                </td>
+                <th scope="row">
+                  <FactBadge fact={fact} />
+                </th>
+                <td>{fact.reason || factDetail(fact)}</td>
+                <td>{fact.actor.replace(/^user:/, "")}</td>
+              </tr>
+            ))}
+          </PlainTable>
         )}
       </View>
     </Card>

@@ -19,7 +19,7 @@ import styles from "./host-panel.module.css";
 
 export interface HostPanelProps {
   domain: TopologyDomain;
-  /** Whose use is shown over time. */
+  /** The resource of the chart over time. */
   resource: string;
   onClose: () => void;
 }

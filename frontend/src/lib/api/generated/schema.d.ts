@@ -2399,7 +2399,7 @@ export interface paths {
         };
         /**
          * How many events there were when
-         * @description By type; up to now without `until`.
+         * @description By type; up to now without `until`. Spans beyond seven days are sampled.
          */
         get: operations["readEventHistogram"];
         put?: never;
@@ -2420,6 +2420,8 @@ export interface paths {
         /**
          * Events, newest first
          * @description `before` is a position; `next` of an answer is the `before` of the page after it.
+         *
+         *     With a `text`, a page may have fewer events than its limit, though there are others.
          */
         get: operations["listEvents"];
         put?: never;
@@ -5439,6 +5441,7 @@ export interface components {
              */
             position: number;
             bucketSeconds: number;
+            sampled: boolean;
             buckets: components["schemas"]["HistogramBucket"][];
         };
         /** HistogramBucket */
@@ -5935,6 +5938,7 @@ export interface components {
              */
             dataSince: string | null;
             complete: boolean;
+            workloads: components["schemas"]["HostWorkload"][];
             points: components["schemas"]["NodeUsagePoint"][];
         };
         /** NodeUsagePoint */
@@ -10701,7 +10705,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What pods took of a node at instants of equal distance, oldest first. */
+            /** @description What pods took of a node at instants of equal distance, oldest first, and which are on it. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -18383,6 +18387,8 @@ export interface operations {
                 actor?: string;
                 /** @description Correlation ID of the request that caused the events. */
                 correlation?: string;
+                /** @description A part of the object, type, actor, reason or a value of the event */
+                text?: string;
                 /** @description RFC 3339; `since` counts in, `until` does not */
                 since?: string | null;
                 /** @description RFC 3339; `since` counts in, `until` does not */
