@@ -64,7 +64,7 @@ class Histogram(Whole, kw_only=True, frozen=True):
 MAX_COUNTED_MINUTES = 7 * 24 * 60
 """Events of longer spans are sampled: to count each would read all of a large log."""
 SAMPLE = 100
-MAX_SEARCHED = 2_000
+MAX_SEARCHED = 1_000
 """So many events are looked through for a text at a time."""
 SEARCH_STEP = 500
 MICROSECONDS_PER_MINUTE = 60_000_000

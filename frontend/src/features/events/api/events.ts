@@ -12,6 +12,7 @@ const BUCKETS = 60;
 /** Beyond them the server estimates the types from samples. */
 const COUNTED_MINUTES = 10_080;
 const LONG_STALE = 60_000;
+const SEARCH_AGAIN = 15_000;
 
 function readPage(filters: EventFilters, before: number | undefined, signal: AbortSignal): Promise<EventPage> {
   const wanted = Object.fromEntries(Object.entries(filters).filter(([, text]) => text !== ""));
@@ -20,7 +21,13 @@ function readPage(filters: EventFilters, before: number | undefined, signal: Abo
 
 /** The newest events that match. */
 export function newestEventsQuery(filters: EventFilters) {
-  return queryOptions({ queryKey: ["events", "newest", filters], queryFn: ({ signal }) => readPage(filters, undefined, signal) });
+  const isSearch = filters.text !== "";
+  return queryOptions({
+    // To look for a text costs more, so it is not done again with each event.
+    queryKey: [isSearch ? "past-events" : "events", "newest", filters],
+    queryFn: ({ signal }) => readPage(filters, undefined, signal),
+    ...(isSearch && { refetchInterval: SEARCH_AGAIN }),
+  });
 }
 
 /** The events that match from a first page on into the past. They never change, so they are never read again. */
