@@ -10,7 +10,7 @@ const COMMANDS: { keys: string[]; words: string }[] = [
   { keys: ["Enter"], words: "Open row" },
   { keys: ["x"], words: "Select row" },
   { keys: ["Shift N"], words: "Show new rows" },
-  { keys: ["t"], words: "Table instead of a chart that has the focus" },
+  { keys: ["t"], words: "Tables instead of charts, or of the chart that has the focus" },
   { keys: ["Esc"], words: "Close panel or dialog" },
   { keys: ["1", "5"], words: "Sections of a workload or queue, first to last" },
   { keys: ["l"], words: "Logs of a workload" },

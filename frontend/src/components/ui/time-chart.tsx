@@ -2,6 +2,8 @@
 import { ChartArea, Table } from "lucide-react";
 import { type CSSProperties, type KeyboardEvent, type ReactNode, useId, useState } from "react";
 
+import { useHotkeys } from "@/lib/hooks/use-hotkeys";
+
 import { Button } from "./button";
 import { PlainTable } from "./plain-table";
 import { RouterLink } from "./router-link";
@@ -49,6 +51,7 @@ export function TimeChart(props: TimeChartProps) {
   const { label, times, series, limits = NONE, range, dataSince, format, height = "tall", children } = props;
   const [asTable, setAsTable] = useState(false);
   const id = useId();
+  useHotkeys({ t: () => setAsTable((shown) => !shown) });
   return (
     <figure className={styles.chart} data-height={height} aria-labelledby={id}>
       <figcaption className={styles.head}>
