@@ -92,7 +92,8 @@ def test_needs_attention_and_webhooks(
     expect(page.get_by_text("Acknowledged by admin")).to_be_visible()
     expect(page.get_by_text("planned, CHG-12")).to_be_visible()
     assert screen.violations() == []
-    page.get_by_role("button", name="Snooze ClusterQueue lender is inactive").click()
+    page.get_by_role("button", name="Actions on ClusterQueue lender is inactive").click()
+    page.get_by_role("menuitem", name="Snooze…").click()
     dialog.get_by_label("Reason").fill("until the review")
     dialog.get_by_label("Snooze for").select_option("3600")
     dialog.get_by_role("button", name="Snooze").click()
@@ -103,6 +104,41 @@ def test_needs_attention_and_webhooks(
     page.goto(f"{screen.url}/attention?view=webhooks")
     page.get_by_role("button", name="Delete attention").click()
     expect(page.get_by_text("No webhooks")).to_be_visible()
+
+
+def test_stuck_workloads_belong_to_their_cause_and_are_acted_on_at_once(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    """§2.9: one list, one first action for each cause, and the page of a cause in one click."""
+    page = screen.page
+    client.submit_batch([workload(name, gpus=99) for name in ("held-1", "held-2")])
+    for name in ("held-1", "held-2"):
+        path = f"/v1/namespaces/{NAMESPACE}/workloads/{name}/hold"
+        client.act(path, {"reason": "the data is not there yet"})
+    client.act("/v1/clusterqueues/lender/stop", {"reason": "budget review"})
+    screen.open("/attention", "Needs attention")
+    causes = page.get_by_role("list", name="Alerts by cause")
+    row = causes.get_by_role("listitem").filter(has_text="Workloads on hold").first
+    row.get_by_role("button", name="Workloads on hold", exact=True).click()
+    expect(row.get_by_role("grid", name="Stuck workloads")).to_contain_text("held-1")
+    assert screen.violations() == []
+    # The first action of a cause is about all of its workloads.
+    row.get_by_role("button", name="Release 2: Workloads on hold").click()
+    dialog = page.get_by_role("dialog", name="Release 2 workloads")
+    expect(dialog.get_by_text("Applies to 2 of 2 selected workloads")).to_be_visible()
+    dialog.get_by_label("Reason").fill("the data is there")
+    dialog.get_by_role("button", name="Release 2").click()
+    expect(dialog.get_by_text("2 succeeded, 0 skipped")).to_be_visible()
+    dialog.get_by_role("button", name="Close").last.click()
+    expect(causes.get_by_text("Workloads on hold")).to_have_count(0)
+    stopped = "ClusterQueue lender is inactive"
+    page.get_by_role("button", name=f"Acknowledge {stopped}").focus()
+    page.keyboard.press(".")
+    expect(page.get_by_role("menuitem", name="Acknowledge…")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name=f"Show queue: {stopped}").click()
+    expect(page.get_by_role("heading", level=1, name="lender")).to_be_visible()
+    client.act("/v1/clusterqueues/lender/resume", {"reason": "reviewed"})
 
 
 @pytest.mark.nightly

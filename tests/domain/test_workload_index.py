@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from headgate.application.cooperative import at_once
 from headgate.application.metrics_gauges import add_up, read_gauges
-from headgate.application.queries.attention import find_attention, unlisted_inactive
+from headgate.application.queries.attention import find_attention
 from headgate.application.queries.capacity_history import sample_of
 from headgate.application.queries.detectors import (
     LONG_WAIT_SECONDS,
     OVERTAKERS,
     detect_problems,
 )
+from headgate.application.queries.stuck_workloads import unlisted_stuck
 from headgate.application.queries.workload_lists import unschedulable_keys
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain import workload_index
@@ -289,7 +290,7 @@ def _looked_up(pending: int) -> int:
     sample_of(state)
     page = at_once(unschedulable_keys(state, WorkloadFilter(), None, 5))
     assert page == tuple(sorted(k for k in dict.keys(counted) if k[-1] in "02468")[::-1][:5])
-    assert unlisted_inactive(state, world.at, None) is None
+    assert unlisted_stuck(state, world.at, None) == {}
     assert [one.kind for one in told if one.kind == "WorkloadInactive"] == ["WorkloadInactive"]
     others = found.unlisted["NeverStarts"]
     listed = sum(one.kind == "NeverStarts" for one in found.listed)

@@ -17,9 +17,9 @@ from headgate.application.metrics_gauges import NO_WORKLOADS, queue_gauges, read
 from headgate.application.queries.attention import (
     find_attention,
     process_alerts,
-    unlisted_inactive,
 )
 from headgate.application.queries.detectors import detect_problems, drifted_followers
+from headgate.application.queries.stuck_workloads import unlisted_stuck
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.executor_nodes import is_connected
@@ -314,12 +314,10 @@ def _findings(
     detected = (*shown.listed, *drifted_followers(positions, cluster_state.position))
     counts = dict.fromkeys(DETECTORS, 0)
     found = yield from find_attention(cluster_state, now, None)
-    inactive = unlisted_inactive(cluster_state, now, None)
+    stuck = unlisted_stuck(cluster_state, now, None)
     others = (*process_alerts(services.readiness.latest), *found)
     for kind in (*(d.kind for d in detected), *(a.kind for a in others)):
         counts[kind] = counts.get(kind, 0) + 1
-    for kind, more in shown.unlisted.items():
+    for kind, more in (*shown.unlisted.items(), *stuck.items()):
         counts[kind] += more.count
-    if inactive is not None:
-        counts["WorkloadInactive"] += inactive.count
     return [((kind,), count) for kind, count in sorted(counts.items())]

@@ -28,7 +28,7 @@ from headgate.domain.workloads.transitions.preemption import oldest_ongoing_evic
 Age: TypeAlias = tuple[Instant, str]
 """The creation of a workload, and its key: the oldest sorts first."""
 
-INDEXED_PHASES: frozenset[Phase] = frozenset({"Inactive", "Starting"})
+INDEXED_PHASES: frozenset[Phase] = frozenset({"Inactive", "OnHold", "Retrying", "Starting"})
 
 
 class GroupKey(msgspec.Struct, frozen=True):

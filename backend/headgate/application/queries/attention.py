@@ -9,6 +9,7 @@ from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.cooperative import Cooperative, at_once, each
 from headgate.application.queries.detectors import blocked_heads
 from headgate.application.queries.lint_warnings import warnings_in
+from headgate.application.queries.stuck_workloads import in_stuck_phase
 from headgate.application.queries.topology_fits import link_of_host, why_not_ready
 from headgate.application.queries.views import MessageView, Whole, message_view
 from headgate.application.readiness import Readiness
@@ -22,9 +23,10 @@ from headgate.domain.recorded_event import (
     LogState,
     workload_stream,
 )
+from headgate.domain.stuck_workloads import STUCK_PHASES
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
-from headgate.domain.workload_index import Affected, Unlisted, affected_of, oldest, unlisted
+from headgate.domain.workload_index import oldest
 from headgate.domain.workloads.pods.eviction_units import evicting_pods
 from headgate.domain.workloads.state import Workload, condition, phase_of
 from headgate.domain.workloads.transitions.preemption import oldest_ongoing_eviction
@@ -68,7 +70,7 @@ def needing_attention(
 def find_attention(
     cluster_state: ClusterState, at: Instant, scope: NamespaceScope
 ) -> Cooperative[list[Attention]]:
-    """The same in steps; of inactive workloads the oldest, the others are `unlisted_inactive`."""
+    """The same in steps; of stuck workloads the oldest, the others are `unlisted_stuck`."""
     found = [*_log(cluster_state, at)]
     for alerts in (
         _queues(cluster_state),
@@ -280,25 +282,15 @@ def _workloads(
     cluster_state: ClusterState, at: Instant, scope: NamespaceScope
 ) -> Cooperative[list[Attention]]:
     index, found = cluster_state.reads.index, list[Attention]()
-    inactive = oldest(_inactive(cluster_state, scope))
-    keys = dict.fromkeys((*inactive, *index.keys_in_phase("Starting"), *index.evicting))
+    stuck = [
+        key for phase in STUCK_PHASES for key in oldest(in_stuck_phase(cluster_state, phase, scope))
+    ]
+    keys = dict.fromkeys((*stuck, *index.keys_in_phase("Starting"), *index.evicting))
     for key in keys:
         if scope is None or key.partition("/")[0] in scope:
             found += _workload(cluster_state.workloads[key], at)
         yield
     return [*found, *_failures(cluster_state, failed_lately(cluster_state, at, scope))]
-
-
-def _inactive(cluster_state: ClusterState, scope: NamespaceScope) -> list[Affected]:
-    groups = cluster_state.reads.index.in_phase("Inactive", scope)
-    return [affected_of(group, len(group.ages)) for group in groups if group.ages]
-
-
-def unlisted_inactive(
-    cluster_state: ClusterState, at: Instant, scope: NamespaceScope
-) -> Unlisted | None:
-    """The inactive workloads that `find_attention` leaves out; None where it names all."""
-    return unlisted(_inactive(cluster_state, scope), at, cluster_state.workloads)
 
 
 def failed_lately(
@@ -338,6 +330,13 @@ def _workload(workload: Workload, at: Instant) -> Iterator[Attention]:
             link=link,
             stream=stream,
         )
+    elif phase == "Retrying":
+        title = message("WorkloadRetrying", workload=named)
+        detail = message("RetriesAfterBackoff", requeues=workload.requeue.count)
+        yield _alert("WorkloadRetrying", "warning", title, detail, link=link, stream=stream)
+    elif phase == "OnHold":
+        title, detail = message("WorkloadOnHold", workload=named), message("HeldUntilReleased")
+        yield _alert("WorkloadOnHold", "info", title, detail, link=link, stream=stream)
     elif phase == "Starting" and _seconds_since(workload, "Admitted", at) > LONG_START_SECONDS:
         waited = _seconds_since(workload, "Admitted", at)
         yield _alert(

@@ -90,6 +90,8 @@ class Impact(msgspec.Struct, frozen=True):
 TITLES: Mapping[str, Message] = {
     "NeverStarts": message("UnschedulableWorkloads"),
     "WorkloadInactive": message("InactiveWorkloads"),
+    "WorkloadRetrying": message("RetryingWorkloads"),
+    "WorkloadOnHold": message("WorkloadsOnHold"),
     "NotStarted": message("WorkloadsNotStarted"),
     "EvictionStalled": message("StalledEvictions"),
     "WorkloadsFailed": message("FailedWorkloads"),

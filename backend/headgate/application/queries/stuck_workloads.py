@@ -1,7 +1,7 @@
 """Lists stuck workloads, and predicts the result of the recommended action on one."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -20,6 +20,7 @@ from headgate.application.queries.views import (
     timestamp_or_none,
 )
 from headgate.application.workload_filter import OLDEST_STUCK_FIRST
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import IllegalNow
 from headgate.domain.stuck_workloads import (
     STUCK_PHASES,
@@ -27,14 +28,16 @@ from headgate.domain.stuck_workloads import (
     forecast,
     stuck_workload,
 )
+from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import workload_reference
+from headgate.domain.workload_index import Affected, Unlisted, affected_of, unlisted
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadEvent,
     WorkloadReleased,
     WorkloadRequeued,
 )
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Phase, Workload
 from headgate.messages.catalogue import text_of
 
 
@@ -174,3 +177,30 @@ def _view(case: StuckWorkload, scope: NamespaceScope) -> StuckWorkloadView:
         resets=[text_of(found) for found in case.resets],
         keeps=[text_of(found) for found in case.keeps],
     )
+
+
+STUCK_KINDS: Mapping[Phase, str] = {
+    "Inactive": "WorkloadInactive",
+    "Retrying": "WorkloadRetrying",
+    "OnHold": "WorkloadOnHold",
+}
+"""The kinds of alerts of stuck workloads; an intended hold is no warning."""
+
+
+def in_stuck_phase(
+    cluster_state: ClusterState, phase: Phase, scope: NamespaceScope
+) -> list[Affected]:
+    """The workloads in one of the phases of `STUCK_KINDS`, by namespace."""
+    groups = cluster_state.reads.index.in_phase(phase, scope)
+    return [affected_of(group, len(group.ages)) for group in groups if group.ages]
+
+
+def unlisted_stuck(
+    cluster_state: ClusterState, at: Instant, scope: NamespaceScope
+) -> dict[str, Unlisted]:
+    """The stuck workloads that `find_attention` leaves out, by the kind of their alerts."""
+    found = {
+        kind: unlisted(in_stuck_phase(cluster_state, phase, scope), at, cluster_state.workloads)
+        for phase, kind in STUCK_KINDS.items()
+    }
+    return {kind: others for kind, others in found.items() if others is not None}

@@ -17,7 +17,6 @@ from headgate.application.queries.attention import (
     find_attention,
     most_severe,
     process_alerts,
-    unlisted_inactive,
 )
 from headgate.application.queries.causes import Causes, causes_of
 from headgate.application.queries.detectors import (
@@ -26,6 +25,7 @@ from headgate.application.queries.detectors import (
     drifted_followers,
 )
 from headgate.application.queries.events import EventView
+from headgate.application.queries.stuck_workloads import unlisted_stuck
 from headgate.application.queries.views import (
     Position,
     Schema,
@@ -184,12 +184,12 @@ async def _alerts(services: ApplicationServices, scope: NamespaceScope, now: int
     shown = await reader.while_still(detect_problems(cluster_state, now, scope))
     drifted = drifted_followers(positions, reader.position) if scope is None else []
     detected = [_attention(one, scope) for one in (*shown.listed, *drifted)]
-    inactive = unlisted_inactive(cluster_state, now, scope)
+    stuck = unlisted_stuck(cluster_state, now, scope)
     return _Alerts(
         list(process_alerts(services.readiness.latest)),
         detected,
         needing,
-        {**shown.unlisted, **({} if inactive is None else {"WorkloadInactive": inactive})},
+        {**shown.unlisted, **stuck},
     )
 
 

@@ -2,15 +2,16 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
-import type { Batch, BulkResult, StuckWorkload } from "@/lib/api/types";
+import type { Batch, BulkResult, Phase, StuckWorkload } from "@/lib/api/types";
 
 import { type BulkActionVerb, type StuckFilters, sinceAt } from "../model/stuck-workloads";
 
 const MAX_ITEMS = 1000;
 
-/** Stuck workloads that match the filters, longest stuck first. */
-export function stuckWorkloadsQuery({ cause, namespace, clusterQueue, name, since }: StuckFilters) {
+/** Stuck workloads of one phase, or of all, that match the filters, longest stuck first. */
+export function stuckWorkloadsQuery({ cause, namespace, clusterQueue, name, since }: StuckFilters, phase?: Phase) {
   const query = {
+    phase,
     cause: cause || undefined,
     namespace: namespace || undefined,
     clusterQueue: clusterQueue || undefined,

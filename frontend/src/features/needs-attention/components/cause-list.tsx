@@ -1,32 +1,18 @@
 // Alerts by cause: what, how many, what it costs, since when; each opens to its objects and can be acknowledged.
-import { useQueryClient } from "@tanstack/react-query";
-import { ChevronDown, ChevronRight, CircleAlert, Info, OctagonAlert } from "lucide-react";
-import { type KeyboardEvent, useState } from "react";
+import { type ReactNode, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
-import { announce } from "@/components/ui/notices";
-import { RouterLink } from "@/components/ui/router-link";
 import { Empty } from "@/components/ui/states";
 import { Timestamp } from "@/components/ui/timestamp";
-import { problemOf } from "@/lib/api/problem";
-import type { Cause } from "@/lib/api/types";
-import { gpuHours } from "@/lib/format/amounts";
-import { formatAbsolute } from "@/lib/format/times";
-import { useIdentity } from "@/lib/hooks/use-session";
+import type { Cause, Phase } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
-import { refusalFor } from "@/lib/permissions";
 
-import { reopen } from "../api/alerts";
-import { CAUSE_STATES, type CauseState, countsByState, shownState } from "../model/causes";
+import { CAUSE_STATES, type CauseState, STUCK_PHASES, countsByState, shownState } from "../model/causes";
+import type { BulkActionVerb } from "../model/stuck-workloads";
 import { AcknowledgeDialog, type AskedAcknowledgment } from "./acknowledge-dialog";
 import styles from "./cause-list.module.css";
-
-const SEVERITIES = {
-  critical: { icon: OctagonAlert, words: "Critical" },
-  warning: { icon: CircleAlert, words: "Warning" },
-  info: { icon: Info, words: "Note" },
-};
+import { CauseRow } from "./cause-row";
 
 const SEVERITY_CHOICES = [
   { value: "", words: "all" },
@@ -35,7 +21,17 @@ const SEVERITY_CHOICES = [
   { value: "info", words: "note" },
 ] as const;
 
-export function CauseList({ causes }: { causes: Cause[] }) {
+export interface CauseListProps {
+  causes: Cause[];
+  /** When the server looked. */
+  at: string;
+  /** Asks for an action on all stuck workloads of a phase. */
+  onAll: (action: BulkActionVerb, phase: Phase) => void;
+  /** The stuck workloads of an opened cause. */
+  stuck: (phase: Phase) => ReactNode;
+}
+
+export function CauseList({ causes, at, onAll, stuck }: CauseListProps) {
   const url = useUrl();
   const [asked, setAsked] = useState<AskedAcknowledgment | null>(null);
   const opened = url.get("alert");
@@ -49,7 +45,7 @@ export function CauseList({ causes }: { causes: Cause[] }) {
         <SelectField label="Severity" options={SEVERITY_CHOICES} value={severity} onChange={(event) => url.change({ severity: event.target.value }, "replace")} />
       </div>
       {shown.length === 0 ? (
-        <Nothing state={state} severity={severity} />
+        <Nothing state={state} severity={severity} at={at} />
       ) : (
         <ul className={styles.causes} aria-label="Alerts by cause">
           {shown.map((cause) => (
@@ -59,7 +55,10 @@ export function CauseList({ causes }: { causes: Cause[] }) {
               open={cause.key === opened}
               onToggle={() => url.change({ alert: cause.key === opened ? "" : cause.key }, "replace")}
               onAsked={setAsked}
-            />
+              onAll={onAll}
+            >
+              {phaseOf(cause) && stuck(phaseOf(cause) as Phase)}
+            </CauseRow>
           ))}
         </ul>
       )}
@@ -68,10 +67,18 @@ export function CauseList({ causes }: { causes: Cause[] }) {
   );
 }
 
-function Nothing({ state, severity }: { state: CauseState; severity: string }) {
+function phaseOf({ kind }: Cause): Phase | undefined {
+  return STUCK_PHASES[kind];
+}
+
+function Nothing({ state, severity, at }: { state: CauseState; severity: string; at: string }) {
   if (severity !== "") return <Empty title={`No ${state.toLowerCase()} alerts of this severity`} />;
   if (state !== "Open") return <Empty title={state === "Snoozed" ? "Nothing is snoozed" : "Nothing is acknowledged"} />;
-  return <Empty title="Nothing needs attention">Stopped queues, failed workloads and absent executors appear here.</Empty>;
+  return (
+    <Empty title="Nothing needs attention">
+      Stopped queues, failed workloads and absent executors appear here. Last checked <Timestamp at={at} />.
+    </Empty>
+  );
 }
 
 function StateBar({ counts, shown, onChange }: { counts: Record<CauseState, number>; shown: CauseState; onChange: (state: CauseState) => void }) {
@@ -84,88 +91,4 @@ function StateBar({ counts, shown, onChange }: { counts: Record<CauseState, numb
       ))}
     </div>
   );
-}
-
-interface CauseRowProps {
-  cause: Cause;
-  open: boolean;
-  onToggle: () => void;
-  onAsked: (asked: AskedAcknowledgment) => void;
-}
-
-function CauseRow({ cause, open, onToggle, onAsked }: CauseRowProps) {
-  const { icon: Icon, words } = SEVERITIES[cause.severity];
-  const Arrow = open ? ChevronDown : ChevronRight;
-  const refusal = refusalFor(useIdentity(), { on: "cause" });
-  const askBy = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || refusal !== undefined) return;
-    if (event.key === "a" || event.key === "z") {
-      event.preventDefault();
-      onAsked({ cause, snooze: event.key === "z" });
-    }
-  };
-  return (
-    <li data-severity={cause.severity}>
-      <div className={styles.row} onKeyDown={askBy}>
-        <Icon className={styles.severity} role="img" aria-label={words} />
-        <Button look="quiet" className={styles.title} aria-expanded={open} title={cause.title} onClick={onToggle}>
-          <Arrow aria-hidden="true" />
-          <span>{cause.title}</span>
-        </Button>
-        <span className={styles.figure}>
-          {cause.count.toLocaleString("en")} {unitWords(cause)}
-        </span>
-        <span className={styles.figure}>{cause.gpuSeconds > 0 ? gpuHours(cause.gpuSeconds) : "—"}</span>
-        <span className={styles.figure}>{cause.since ? <Timestamp at={cause.since} /> : "—"}</span>
-        <span className={styles.actions}>
-          <Button refusal={refusal} aria-keyshortcuts="a" aria-label={`Acknowledge ${cause.title}`} onClick={() => onAsked({ cause, snooze: false })}>
-            Acknowledge
-          </Button>
-          <Button refusal={refusal} aria-keyshortcuts="z" aria-label={`Snooze ${cause.title}`} onClick={() => onAsked({ cause, snooze: true })}>
-            Snooze
-          </Button>
-        </span>
-      </div>
-      {cause.acknowledgment && <Acknowledged cause={cause} refusal={refusal} />}
-      {open && <Objects cause={cause} />}
-    </li>
-  );
-}
-
-function Acknowledged({ cause, refusal }: { cause: Cause; refusal: string | undefined }) {
-  const client = useQueryClient();
-  const held = cause.acknowledgment;
-  const end = async () => {
-    await reopen([cause.key], "Reopened on the page").catch((error: unknown) => announce(problemOf(error).detail, "bad"));
-    await client.invalidateQueries({ queryKey: ["alerts"] });
-  };
-  if (!held) return null;
-  return (
-    <p className={styles.held}>
-      {held.until ? `Snoozed until ${formatAbsolute(held.until)}` : "Acknowledged"} by {held.by}, <Timestamp at={held.at} />
-      {held.reason !== "" && <>: {held.reason}</>}
-      <Button look="quiet" refusal={refusal} aria-label={`Reopen ${cause.title}`} onClick={() => void end()}>
-        Reopen
-      </Button>
-    </p>
-  );
-}
-
-function Objects({ cause }: { cause: Cause }) {
-  return (
-    <ul className={styles.items}>
-      {cause.items.map((item, index) => (
-        <li key={index}>
-          {item.link.startsWith("/") ? <RouterLink to={item.link}>{item.title}</RouterLink> : <strong>{item.title}</strong>}
-          <p>{item.detail}</p>
-          {item.stream && <RouterLink to={`/events?stream=${encodeURIComponent(item.stream)}`}>Events</RouterLink>}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function unitWords({ unit, count }: Cause): string {
-  const noun = unit.toLowerCase();
-  return count === 1 ? noun : `${noun}s`;
 }

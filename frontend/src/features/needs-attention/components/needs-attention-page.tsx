@@ -1,27 +1,26 @@
-// The page of stuck workloads: their causes, and actions on one or many of them.
-import { useQuery } from "@tanstack/react-query";
+// The page of what needs attention: its causes with their objects, and actions on one or many of them.
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { Button } from "@/components/ui/button";
 import { Choices } from "@/components/ui/choices";
 import { Card, Page } from "@/components/ui/layout";
-import { Empty, PartialNote } from "@/components/ui/states";
+import { announce } from "@/components/ui/notices";
 import { View } from "@/components/ui/view";
 import { causesQuery } from "@/lib/api/attention";
-import type { StuckWorkloads } from "@/lib/api/types";
+import { problemOf } from "@/lib/api/problem";
+import type { Phase } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { stuckWorkloadsQuery } from "../api/stuck-workloads";
-import { FILTER_NAMES, causeWords, filtersIn, keyOf } from "../model/stuck-workloads";
+import { type BulkActionVerb, FILTER_NAMES, NO_FILTERS, filtersIn } from "../model/stuck-workloads";
 import { BatchDialog } from "./batch-dialog";
 import { BatchRecord } from "./batch-record";
+import type { AskedBatch } from "./bulk-action-bar";
 import { CauseList } from "./cause-list";
-import { StuckWorkloadPanel } from "./stuck-workload-panel";
-import { StuckWorkloadTable } from "./stuck-workload-table";
-import { type AskedBatch, BulkActionBar } from "./bulk-action-bar";
-import { StuckFilterBar } from "./stuck-filters";
-import { WebhooksView } from "./webhooks-view";
 import styles from "./needs-attention.module.css";
+import { StuckList } from "./stuck-list";
+import { StuckWorkloadPanel } from "./stuck-workload-panel";
+import { WebhooksView } from "./webhooks-view";
 
 export function NeedsAttentionPage() {
   const url = useUrl();
@@ -42,36 +41,33 @@ export function NeedsAttentionPage() {
 
 function Alerts() {
   const url = useUrl();
-  const filters = filtersIn(url);
+  const client = useQueryClient();
   const [selection, setSelection] = useState<Record<string, true>>({});
   const [asked, setAsked] = useState<AskedBatch | null>(null);
-  const stuck = useQuery(stuckWorkloadsQuery(filters));
   const causes = useQuery(causesQuery);
-  const narrowed = FILTER_NAMES.some((name) => filters[name] !== "");
+  const filters = filtersIn(url);
+  // Filters without a cause look for workloads of all causes, as kept links do.
+  const isSearch = url.get("alert") === "" && FILTER_NAMES.some((name) => filters[name] !== "");
+  const chosen = { selection, onSelection: setSelection, onAsked: setAsked };
+  const askForAll = async (action: BulkActionVerb, phase: Phase) => {
+    const found = await client.query(stuckWorkloadsQuery(NO_FILTERS, phase));
+    setAsked({ action, cases: found.items });
+  };
   return (
     <div className={styles.view}>
-      <View query={causes} rows={3}>
-        {({ causes: found }) => (
-          <Card>
-            <CauseList causes={found} />
-          </Card>
-        )}
-      </View>
-      <StuckFilterBar filters={filters} onChange={(changes) => url.change(changes, "replace")} />
-      <View query={stuck} rows={8}>
-        {(found) => (
-          <>
-            <Causes counts={found.causes} chosen={filters.cause} onChange={(cause) => url.change({ cause }, "replace")} />
+      {isSearch ? (
+        <Card>
+          <StuckList {...chosen} />
+        </Card>
+      ) : (
+        <View query={causes} rows={3}>
+          {({ causes: found, at }) => (
             <Card>
-              {found.items.length === 0 ? (
-                <NoWorkloads narrowed={narrowed} />
-              ) : (
-                <Cases found={found} selection={selection} onSelection={setSelection} onAsked={setAsked} />
-              )}
+              <CauseList causes={found} at={at} onAll={(action, phase) => void askForAll(action, phase).catch((error: unknown) => announce(problemOf(error).detail, "bad"))} stuck={(phase) => <StuckList key={phase} phase={phase} {...chosen} />} />
             </Card>
-          </>
-        )}
-      </View>
+          )}
+        </View>
+      )}
       {/* Beside the list and not in it: what it did is still to be read when it has emptied the list. */}
       {asked !== null && (
         <BatchDialog action={asked.action} cases={asked.cases} onClose={() => setAsked(null)} onDone={() => setSelection({})} onRecord={(batch) => url.change({ batch })} />
@@ -82,62 +78,4 @@ function Alerts() {
       )}
     </div>
   );
-}
-
-interface CasesProps {
-  found: StuckWorkloads;
-  selection: Record<string, true>;
-  onSelection: (selection: Record<string, true>) => void;
-  onAsked: (asked: AskedBatch) => void;
-}
-
-function Cases({ found, selection, onSelection, onAsked }: CasesProps) {
-  const url = useUrl();
-  return (
-    <>
-      <BulkActionBar
-        cases={found.items}
-        selection={selection}
-        onAsked={onAsked}
-        onAll={() => onSelection(Object.fromEntries(found.items.map((one) => [keyOf(one), true as const])))}
-        onClear={() => onSelection({})}
-      />
-      {found.more > 0 && <PartialNote>{found.more} more are not listed; filter the list to see them.</PartialNote>}
-      <StuckWorkloadTable
-        rows={found.items}
-        opened={url.get("panel")}
-        onOpen={(row) => url.change({ panel: keyOf(row) }, url.get("panel") === "" ? "push" : "replace")}
-        selection={selection}
-        onSelection={onSelection}
-      />
-    </>
-  );
-}
-
-interface CausesProps {
-  counts: Record<string, number>;
-  chosen: string;
-  onChange: (cause: string) => void;
-}
-
-function Causes({ counts, chosen, onChange }: CausesProps) {
-  return (
-    <div className={styles.causes} role="group" aria-label="Show causes">
-      {Object.entries(counts).map(([cause, count]) => (
-        <Button key={cause} aria-pressed={chosen === cause} onClick={() => onChange(chosen === cause ? "" : cause)}>
-          {causeWords(cause)} <span className="number">{count}</span>
-        </Button>
-      ))}
-      {chosen !== "" && (
-        <Button look="quiet" onClick={() => onChange("")}>
-          Show all causes
-        </Button>
-      )}
-    </div>
-  );
-}
-
-function NoWorkloads({ narrowed }: { narrowed: boolean }) {
-  if (narrowed) return <Empty title="No workloads match">Change or clear the filters.</Empty>;
-  return <Empty title="No stuck workloads">Inactive, retrying and held workloads appear here.</Empty>;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Cause } from "@/lib/api/types";
 
-import { acknowledgeCommand, countsByState, shownState } from "./causes";
+import { acknowledgeCommand, countsByState, primaryAction, shownState } from "./causes";
 
 const cause = (key: string, state: Cause["state"]) => ({ key, state }) as Cause;
 const CAUSES = [cause("a", "Open"), cause("b", "Snoozed"), cause("c", "Open")];
@@ -14,6 +14,15 @@ describe("shownState", () => {
 });
 
 it("counts causes by state", () => expect(countsByState(CAUSES)).toEqual({ Open: 2, Acknowledged: 0, Snoozed: 1 }));
+
+describe("primaryAction", () => {
+  const of = (kind: string, stream = "") => primaryAction({ kind, count: 18, link: "/topology?host=h1", items: [{ stream }] as Cause["items"] });
+  it("acts on all stuck workloads of a cause", () => expect(of("WorkloadRetrying")).toEqual({ words: "Requeue 18", verb: "requeue" }));
+  it("lists workloads that need a decision each", () => expect(of("NeverStarts")).toEqual({ words: "Review 18", to: "/workloads?filter=phase:Unschedulable" }));
+  it("leads to what is broken", () => expect(of("NodeNotReady")).toEqual({ words: "Show hosts", to: "/topology?host=h1" }));
+  it("leads to the object to fix", () => expect(of("Configuration", "localqueue/team-a/main")).toEqual({ words: "Fix", to: "/configuration?kind=localqueue&name=team-a/main" }));
+  it("has one for a cause that is new here", () => expect(of("SomethingNew").words).toBe("Show events"));
+});
 
 describe("acknowledgeCommand", () => {
   it("quotes key and reason", () => expect(acknowledgeCommand("NodeNotReady/r 1", "it's power", 0)).toBe(`headgate acknowledge 'NodeNotReady/r 1' --reason 'it'\\''s power'`));

@@ -1,6 +1,8 @@
 // Which causes are shown, and the words for their states.
 import { quoted } from "@/lib/actions";
-import type { Cause } from "@/lib/api/types";
+import type { Cause, Phase } from "@/lib/api/types";
+
+import type { BulkActionVerb } from "./stuck-workloads";
 
 export type CauseState = Cause["state"];
 
@@ -25,6 +27,50 @@ export function countsByState(causes: readonly Cause[]): Record<CauseState, numb
   const counts: Record<CauseState, number> = { Open: 0, Acknowledged: 0, Snoozed: 0 };
   for (const { state } of causes) counts[state] += 1;
   return counts;
+}
+
+/** The phases of stuck workloads, by the kind of their cause. */
+export const STUCK_PHASES: Readonly<Record<string, Phase>> = { WorkloadInactive: "Inactive", WorkloadRetrying: "Retrying", WorkloadOnHold: "OnHold" };
+
+const HELPS: Readonly<Record<string, { verb: BulkActionVerb; words: string }>> = {
+  WorkloadInactive: { verb: "activate", words: "Activate" },
+  WorkloadRetrying: { verb: "requeue", words: "Requeue" },
+  WorkloadOnHold: { verb: "release", words: "Release" },
+};
+
+const SHOWS: Readonly<Record<string, { words: string; to?: string }>> = {
+  NodeNotReady: { words: "Show hosts" },
+  WorkloadsFailed: { words: "Show failed" },
+  NotStarted: { words: "Show pods" },
+  EvictionStalled: { words: "Show eviction" },
+  QueueInactive: { words: "Show queue" },
+  HeadOfLineBlocking: { words: "Show head" },
+  NoExecutorConnected: { words: "Show executors", to: "/executors" },
+  OrphanedPods: { words: "Show executors", to: "/executors" },
+  Starvation: { words: "Show preemptions", to: "/preemptions" },
+  Thrash: { words: "Show preemptions", to: "/preemptions" },
+  PredictionMissed: { words: "Open policy lab" },
+  SchedulingStalled: { words: "Show cycles", to: "/cycles" },
+};
+
+/** The one thing to do first about a cause: a bulk action on its workloads, or the page to look at. */
+export type PrimaryAction = { words: string; verb: BulkActionVerb } | { words: string; to: string };
+
+export function primaryAction({ kind, count, link, items }: Pick<Cause, "kind" | "count" | "link" | "items">): PrimaryAction {
+  const number = count.toLocaleString("en");
+  const helps = HELPS[kind];
+  if (helps !== undefined) return { words: `${helps.words} ${number}`, verb: helps.verb };
+  if (kind === "NeverStarts") return { words: `Review ${number}`, to: "/workloads?filter=phase:Unschedulable" };
+  if (kind === "Configuration") return { words: "Fix", to: configurationAddress(items) };
+  const shows = SHOWS[kind] ?? { words: "Show events" };
+  return { words: shows.words, to: shows.to ?? link };
+}
+
+/** Where the configured object is changed that comes first; the list of all without one. */
+function configurationAddress(items: Cause["items"]): string {
+  const [kind = "", ...name] = (items[0]?.stream ?? "").split("/");
+  if (kind === "" || name.length === 0) return "/configuration";
+  return `/configuration?kind=${encodeURIComponent(kind)}&name=${name.map(encodeURIComponent).join("/")}`;
 }
 
 /** The same as a command. */

@@ -43,6 +43,9 @@ export interface StuckFilters {
 
 export const FILTER_NAMES = ["cause", "namespace", "clusterQueue", "name", "since"] as const;
 
+/** All stuck workloads. */
+export const NO_FILTERS: StuckFilters = { cause: "", namespace: "", clusterQueue: "", name: "", since: "" };
+
 export const SINCE = [
   { value: "", words: "At any time" },
   { value: "1", words: "In the last hour" },
