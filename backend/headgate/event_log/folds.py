@@ -116,6 +116,7 @@ DIGEST_BYTES = 16
 _ENTRY_DEPTH = 3
 """An entry has at most so many names: of the field, of the kind of object, and of the object."""
 _SORTED = msgspec.msgpack.Encoder(order="deterministic")
+_SORTED_TEXT = msgspec.json.Encoder(order="deterministic")
 
 
 def fold_digest(cluster_state: ClusterState) -> str:
@@ -158,6 +159,9 @@ def _hash(entry: tuple[Any, ...]) -> int:
     except TypeError:
         # Entries of dictionaries are sorted by names, not by numbers.
         encoded = _SORTED.encode(msgspec.to_builtins(entry, builtin_types=(bytes,), str_keys=True))
+    except OverflowError:
+        # Bytes of memory used over time are numbers of more than 64 bits.
+        encoded = _SORTED_TEXT.encode(entry)
     return int.from_bytes(blake2b(encoded, digest_size=DIGEST_BYTES).digest(), "big")
 
 

@@ -11,7 +11,9 @@ from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.scheduling.queueing.local_queue_usage import Consumption
 from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.event_log.folds import fold_digest
 from tests.builders.world import World, quotas
 
 BY_USAGE = "UsageBasedAdmissionFairSharing"
@@ -163,6 +165,17 @@ def test_history_and_pending_penalties_survive_a_restart() -> None:
             world.cluster_state, queue, world.at
         )
     assert again.usage_history.queues == world.cluster_state.usage_history.queues
+
+
+def test_a_fold_with_use_beyond_64_bits_has_a_digest() -> None:
+    world = two_local_queues()
+    world.cluster_state.usage_history.queues["team/a"] = Consumption(
+        at=world.at, consumed={"memory": 2**90}
+    )
+    before = fold_digest(world.cluster_state)
+    assert fold_digest(ClusterState.load(world.cluster_state.dump())) == before
+    world.cluster_state.usage_history.queues["team/a"].consumed["memory"] += 1
+    assert fold_digest(world.cluster_state) != before
 
 
 def test_what_was_only_tried_leaves_the_history_alone() -> None:
