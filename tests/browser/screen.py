@@ -12,6 +12,8 @@ STOP_CLOCK = "() => { const at = Date.now(); window.now = Date.now; Date.now = (
 MILLISECONDS_TO_APPEAR = 120_000
 """How long a text may take to appear; other tests may keep the machine busy."""
 
+MAX_ROWS = 60
+
 
 class Screen:
     """One tab on the page, which the first page it opens signs in if there is a token."""
@@ -53,6 +55,16 @@ class Screen:
     def row(self, text: str) -> Locator:
         """The row of a table that has a text in it."""
         return self.page.get_by_role("row").filter(has_text=text)
+
+    def reach(self, text: str) -> Locator:
+        """The row of a table that has a text in it, once keys have reached it from above."""
+        row = self.row(text).first
+        expect(row).to_be_visible()
+        for _ in range(MAX_ROWS):
+            self.page.keyboard.press("j")
+            if row.get_attribute("data-active") is not None:
+                return row
+        raise AssertionError(f"no row with {text} was reached")
 
     def let_in(self) -> None:
         """Press the button that lets new rows in, if anything waits behind it."""

@@ -53,9 +53,7 @@ def test_a_row_is_found_opened_and_closed_without_a_mouse(
 def test_a_point_opens_the_actions_of_the_row(screen: Screen) -> None:
     screen.open("/queues", "Queues")
     page = screen.page
-    # The first row is a cohort, which has no actions.
-    page.keyboard.press("j")
-    page.keyboard.press("j")
+    screen.reach("lender")
     page.keyboard.press(".")
     menu = page.get_by_role("menu")
     expect(menu.get_by_role("menuitem").first).to_be_focused()

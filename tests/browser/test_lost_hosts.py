@@ -117,6 +117,7 @@ def test_a_gang_that_loses_a_host_is_placed_beside_the_others(
     screen.open(f"/workloads/{NAMESPACE}/moved-gang", f"{NAMESPACE}/moved-gang")
     told = "Pods on host-1 (NotReady) moved to host-3"
     expect(screen.page.get_by_text(told)).to_be_visible()
+    screen.page.get_by_role("tab", name="Timeline").click()
     expect(timeline(screen, "Hosts failed")).to_contain_text("host-1 (NotReady)")
     expect(timeline(screen, "Replaced host-1")).to_contain_text("On host-2, host-3")
     screen.open("/topology?host=host-1", "Topology")
@@ -141,6 +142,7 @@ def test_a_gang_for_which_no_host_is_left_is_evicted_with_the_reason(
     screen.open(page, f"{NAMESPACE}/lost-gang")
     told = screen.page.get_by_text("No replacement found for failed hosts")
     expect(told.first).to_be_visible()
+    screen.page.get_by_role("tab", name="Timeline").click()
     expect(timeline(screen, "Evicted: NodeFailures")).to_contain_text("host-1 (NotReady)")
 
     stopped(client, "lost-gang")

@@ -56,6 +56,6 @@ def test_a_revoked_token_leads_to_the_sign_in_page(
     secret = client.act("/v1/tokens", {"name": "short-lived", "role": "viewer"})["secret"]
     page = tab.new_page()
     page.goto(f"{headgate.url}/#token={secret}")
-    expect(page.get_by_role("heading", level=1, name="Overview")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="Needs attention")).to_be_visible()
     client.remove("/v1/tokens/short-lived")
     expect(page.get_by_label("Token")).to_be_visible()
