@@ -5,7 +5,7 @@ cohorts merge and split, and shares are taken over and given up; in between each
 anew from some snapshot. After each step they are compared with the fold of the whole log.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from headgate.application.live_state import LiveState
 from headgate.application.snapshot_store import Snapshot, SnapshotStore
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueChanged, ClusterQueueDeleted
+from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.kinds.local_queue import LocalQueueDeleted
 from headgate.domain.kinds.priority_classes import (
     DisruptionBudgetCreated,
@@ -27,14 +28,22 @@ from headgate.domain.kinds.priority_classes import (
 )
 from headgate.domain.kinds.queue_settings import ClusterQueuePreemption
 from headgate.domain.recorded_event import RecordedEvent, not_read
+from headgate.domain.rounds.state import is_open
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
+from headgate.domain.scheduling.partition.eviction_graph import Epoch
+from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, Scope
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.events import WorkloadImported, WorkloadSpecChanged
+from headgate.domain.workloads.admission import Admission, PodSetAssignment
+from headgate.domain.workloads.events import (
+    WorkloadImported,
+    WorkloadQuotaReserved,
+    WorkloadSpecChanged,
+)
 from headgate.domain.workloads.specs import REPLACES, PodSet, Scheduling
 from headgate.domain.workloads.state import phase_of
 from headgate.event_log.chain import EventReader, LogBatch, LogPoint
 from headgate.event_log.codec import stored_name_of
+from headgate.event_log.folds import reader_of, restrict
 from tests.builders.world import World, quotas
 from tests.hypothesis_profiles import examples
 from tests.properties.state_digest import partition_digest
@@ -101,6 +110,7 @@ class Shared(RuleBasedStateMachine):
             name,
             quotas(plain=3),
             cohort_name=cohort,
+            admission_mode="UsageBasedAdmissionFairSharing",
             preemption=ClusterQueuePreemption(
                 within_cluster_queue="LowerPriority", reclaim_within_cohort="Any"
             ),
@@ -186,10 +196,15 @@ class Shared(RuleBasedStateMachine):
         elif not holds:
             self.world.record(f"clusterqueue/{name}", ClusterQueueDeleted())
 
-    @rule(on=st.sampled_from([False, False, False, True]))
-    def block_admission(self, on: bool) -> None:
-        if on != self.world.cluster_state.config.configuration.block_admission:
-            self.world.configure(block_admission=on)
+    @rule(
+        on=st.sampled_from([False, False, False, True]),
+        half_life=st.sampled_from([None, None, 90, 300]),
+    )
+    def configure(self, on: bool, half_life: int | None) -> None:
+        usage = AdmissionFairSharing(usage_half_life_seconds=half_life) if half_life else None
+        known = self.world.cluster_state.config.configuration
+        if (on, usage) != (known.block_admission, known.admission_fair_sharing):
+            self.world.configure(block_admission=on, admission_fair_sharing=usage)
 
     @rule(on=st.sampled_from([False, False, False, True]))
     def turn_a_budget(self, on: bool) -> None:
@@ -264,6 +279,10 @@ class Shared(RuleBasedStateMachine):
                 assert scoped.workloads.get(name) == workload, name
                 stream = f"workload/{name}"
                 assert scoped.version_of(stream) == whole.version_of(stream)
+        for name, local in whole.config.local_queues.items():
+            if whole.layout.of_cluster_queue.get(local.spec.cluster_queue) == key:
+                used = whole.usage_history.at(name, self.world.at)
+                assert scoped.usage_history.at(name, self.world.at) == used
         ours, theirs = scoped.fork(), whole.fork()
         assert repr(partition_digest(ours, key)) == repr(partition_digest(theirs, key))
         assert partition_digest(scoped, key)["usage"] == partition_digest(theirs, key)["usage"]
@@ -298,3 +317,91 @@ TestShared.settings = settings(
     suppress_health_check=[HealthCheck.too_slow],
     deadline=None,
 )
+
+
+def test_a_fold_keeps_victims_of_its_rounds_that_have_moved_to_another_partition() -> None:
+    """What preempted what decides what may preempt next, also after the rounds."""
+    world = World()
+    world.configure()
+    world.flavor("plain")
+    for name in ("a", "b"):
+        preemption = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+        world.cluster_queue(name, quotas(plain=3), preemption=preemption)
+    pods = PodSet(scheduling=Scheduling(requests={"gpu": 3}))
+    victim = world.submit_pod_sets("low", "a", pods, priority=0)
+    world.settle()
+    world.submit_pod_sets("high", "a", pods, priority=1)
+    world.settle()
+    world.stop(victim)
+    world.settle()
+    assert not any(map(is_open, world.cluster_state.rounds.values()))
+    known = world[victim]
+    moved = WorkloadSpecChanged(
+        labels=known.labels,
+        annotations=known.annotations,
+        spec=replace(known.spec, queue_name="b"),
+    )
+    world.record(f"workload/{victim}", moved)
+    whole = world.cluster_state
+
+    key = "clusterqueue/a"
+    for scoped in _loaded(world, key):
+        edges = [
+            found.partition(key).eviction_graph.edges(
+                Epoch(found.workloads, found.partition(key).epoch_of("a"))
+            )
+            for found in (scoped, whole)
+        ]
+        assert edges[0] == edges[1] != {}
+
+
+def test_an_event_of_a_later_release_is_read_of_workloads_that_a_fold_does_not_keep() -> None:
+    scoped = ClusterState()
+    restrict(scoped, Scope(frozenset({"clusterqueue/a"})))
+    is_needed = reader_of(scoped)
+    assert is_needed is not None
+    assert is_needed("workload/team/other", "workload.of_a_later_release")
+    assert not is_needed("workload/team/other", "workload.evicted")
+
+
+def test_a_fold_has_everything_where_imports_take_quota_elsewhere_below_a_budget() -> None:
+    world = World()
+    world.configure()
+    world.flavor("plain")
+    for name in ("a", "b"):
+        world.cluster_queue(name, quotas(plain=3))
+    world.record("localqueue/team/b", LocalQueueDeleted())
+    world.submit("at-home", "a")
+    imported = WorkloadImported(origin="kueue", created_at=1, cluster_queue="b")
+    world.record(f"workload/{world.submit('abroad', 'a')}", imported)
+    admission = Admission(
+        cluster_queue="b",
+        pod_set_assignments=(
+            PodSetAssignment(
+                name="main", flavors={"gpu": "plain"}, resource_usage={"gpu": 1}, count=1
+            ),
+        ),
+    )
+    world.record("workload/team/abroad", WorkloadQuotaReserved(admission=admission))
+    for scoped in _loaded(world, "clusterqueue/b"):
+        assert set(scoped.workloads) == {"team/abroad"}
+
+    spec = DisruptionBudgetSpec(selector=LabelSelector(), max_unavailable=1)
+    created = DisruptionBudgetCreated(uid="b", name="b", namespace="team", spec=spec)
+    world.record("disruptionbudget/team/b", created)
+    for scoped in _loaded(world, "clusterqueue/b"):
+        assert scoped.scope is None
+        assert set(scoped.workloads) == {"team/abroad", "team/at-home"}
+
+
+def _loaded(world: World, key: str) -> Iterator[ClusterState]:
+    """The fold of one partition, loaded from the log, and from a snapshot."""
+    for is_kept in (False, True):
+        log: Any = HistoryEvents(world.history)
+        cache = MemoryStateCache()
+        if is_kept:
+            fold = ClusterState.load(world.cluster_state.dump())
+            SnapshotStore(cache, log).put(Snapshot(fold, log.point_at(fold.position)))
+        live = LiveState(log, cache, lambda: 0.0)
+        live.keep_share(frozenset({key}))
+        yield live.cluster_state

@@ -102,6 +102,7 @@ def test_a_fold_of_everything_leaves_the_memory_when_another_worker_comes(
     record(adapters.log, *cluster(*QUEUES))
     present = {presence_of("one")}
     clock = Clock()
+    sweep(_scheduler(adapters, "two", clock, set()), frozenset(), lambda: False)
     worker = _scheduler(adapters, "one", clock, present)
     sweep(worker, frozenset(), lambda: False)
     before = weakref.ref(worker.live.cluster_state)
@@ -110,8 +111,34 @@ def test_a_fold_of_everything_leaves_the_memory_when_another_worker_comes(
     clock.seconds += 2
     sweep(worker, frozenset(), lambda: False)
     assert worker.live.share
+    assert INSTALLATION not in worker.live.share
     assert worker.live.cluster_state.workloads == {}
     assert before() is None
+
+
+def test_the_worker_that_holds_everything_loads_nothing_when_shares_change(
+    adapters: Adapters,
+) -> None:
+    record(adapters.log, *cluster(*QUEUES))
+    present = {presence_of("one")}
+    clock = Clock()
+    worker = _scheduler(adapters, "one", clock, present)
+    sweep(worker, frozenset(), lambda: False)
+    before, share = worker.live.cluster_state, worker.live.share
+    assert share is None
+
+    present.add(presence_of("two"))
+    clock.seconds += 2
+    sweep(worker, frozenset(), lambda: False)
+    assert worker.live.share
+    assert INSTALLATION in worker.live.share
+    assert worker.live.cluster_state is before
+    present.remove(presence_of("two"))
+    clock.seconds += 2
+    record(adapters.log, *(submitted(f"job-{queue}", queue) for queue in QUEUES))
+    sweep(worker, frozenset(), lambda: False)
+    assert len(admitted(adapters.log)) == len(QUEUES)
+    assert worker.live.cluster_state is before
 
 
 def _scheduler(adapters: Adapters, name: str, clock: Clock, present: set[str]) -> Scheduler:

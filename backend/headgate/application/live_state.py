@@ -31,7 +31,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.partition.partition_layout import Scope
 from headgate.event_log.chain import LogBatch, LogPoint, PastLost
-from headgate.event_log.folds import reader_of, restrict
+from headgate.event_log.folds import follows, reader_of, restrict
 
 READ_LIMIT = 2_000
 NEVER_SYNCED = -1
@@ -72,7 +72,8 @@ class LiveState:
     _keeper: SnapshotStore = field(init=False)
 
     def __post_init__(self) -> None:
-        self._open_keeper()
+        options = SnapshotOptions(observer=self.observer)
+        self._keeper = SnapshotStore(self.state_cache, self.event_log, options)
 
     @property
     def cluster_state(self) -> ClusterState:
@@ -104,13 +105,7 @@ class LiveState:
         if share == self.share:
             return
         self.share, state = share, self._state
-        scope = None if state is None else state.scope
-        if (
-            state is None
-            or scope is None
-            or share is None
-            or not scope.follows(share, state.layout)
-        ):
+        if state is None or not follows(state, share):
             self.drop()
 
     @property
@@ -184,7 +179,7 @@ class LiveState:
                 if cluster_state.scope is None:
                     restrict(cluster_state, Scope(self.share))
                 # What it has decoded is more than what the fold keeps.
-                self._open_keeper()
+                self._keeper.forget_parts()
         self._state, self._point = cluster_state, point
         self._is_stale = self._has_dropped = False
         self._kept_position, self._kept_at = kept_position, self.elapsed()
@@ -202,10 +197,6 @@ class LiveState:
 
     def _next(self, point: LogPoint, cluster_state: ClusterState) -> LogBatch:
         return self.event_log.read_on(point, limit=READ_LIMIT, reader=reader_of(cluster_state))
-
-    def _open_keeper(self) -> None:
-        options = SnapshotOptions(observer=self.observer)
-        self._keeper = SnapshotStore(self.state_cache, self.event_log, options)
 
 
 LOG = structlog.get_logger()

@@ -26,7 +26,6 @@ from headgate.domain.recorded_event import (
     EventMetadata,
     SnapshotDiscarded,
 )
-from headgate.domain.rounds.state import named_while_open
 from headgate.domain.scheduling.partition.partition_layout import Scope
 from headgate.domain.workloads.specs import replaced_key
 from headgate.domain.workloads.state import Workload, with_shared_parts
@@ -210,7 +209,7 @@ class SnapshotStore:
             record_discarded(self._event_log, event)
             self._event_log.read(0, limit=1)
             self._cache.forget(CACHE_NAME)
-        self._forget_parts()
+        self.forget_parts()
 
     def _read(self, found: CachedFold, share: Share) -> Snapshot | None:
         """The fold, or None if parts of it are gone or the log has another past."""
@@ -236,10 +235,11 @@ class SnapshotStore:
         """Keep a fold with what of it is not kept yet."""
         if not self._put(snapshot):
             # Another process has deleted a part since: write everything.
-            self._forget_parts()
+            self.forget_parts()
             self._put(snapshot)
 
-    def _forget_parts(self) -> None:
+    def forget_parts(self) -> None:
+        """Keep nothing that was decoded; what was compared with the log is not compared again."""
         self._parts.clear()
         self._sizes.clear()
 
@@ -294,7 +294,7 @@ class SnapshotStore:
     def _load(self, kept: _Kept, version: str) -> ClusterState | None:
         if not self._max_workloads:
             # They lack what the fold before did not use.
-            self._forget_parts()
+            self.forget_parts()
         parts = []
         for name in kept.parts:
             part = self._part(name, version)
@@ -321,7 +321,7 @@ class SnapshotStore:
         keys_of: dict[int, list[str]] = {}
         for key, number in zip(kept.workloads, kept.part_of, strict=True):
             keys_of.setdefault(number, []).append(key)
-        named = {key for each in loaded.rounds.values() for key in named_while_open(each)}
+        named = scope.named_by(loaded.rounds.values(), loaded.layout)
         known, is_complete = loaded.workloads, False
         while not is_complete:
             for number, keys in keys_of.items():
@@ -337,7 +337,7 @@ class SnapshotStore:
             named |= replaced
         loaded.ended.take(known.values())
         restrict(loaded, scope)
-        return loaded
+        return None if loaded.scope is None else loaded
 
     def _stored_part(self, name: str, version: str) -> bytes | None:
         body = self._cache.part(name)

@@ -23,12 +23,12 @@ from headgate.domain.recorded_event import (
     with_owner_of_actor,
     workload_stream,
 )
-from headgate.domain.rounds.state import named_while_open
 from headgate.domain.scheduling.partition.partition_layout import Scope
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.ended import FAILURE_KEPT_SECONDS, MAX_FAILURES, has_ended
 from headgate.domain.workloads.specs import replaced_key
 from headgate.event_log.chain import EventReader
+from headgate.event_log.codec import CLASSES_BY_NAME
 from headgate.event_log.upcasters import Fields, Step
 
 
@@ -218,16 +218,18 @@ def _agrees(cluster_state: ClusterState, stream: str, events: Sequence[RecordedE
 def restrict(cluster_state: ClusterState, scope: Scope) -> None:
     """Lets a fold that no one has read yet keep the workloads of a scope only.
 
-    Those that open rounds and kept workloads name stay as well. Nothing is done where the scope is
-    not enough.
+    Those that rounds and kept workloads name stay as well. Nothing is done where the scope is not
+    enough.
     """
     layout, workloads = cluster_state.layout, cluster_state.workloads
     if not scope.is_enough(layout):
         return
-    stays = {key for each in cluster_state.rounds.values() for key in named_while_open(each)}
+    stays = scope.named_by(cluster_state.rounds.values(), layout)
     for key, workload in workloads.items():
         if has_ended(workload) or scope.keeps(layout, workload):
             stays |= {key, replaced_key(workload.annotations)}
+    if not scope.is_enough(layout):
+        return
     for key in [key for key in workloads if key not in stays]:
         del workloads[key]
     versions = cluster_state.versions
@@ -238,7 +240,23 @@ def restrict(cluster_state: ClusterState, scope: Scope) -> None:
     cluster_state.scope = scope
 
 
+def follows(cluster_state: ClusterState, share: frozenset[str] | None) -> bool:
+    """Let a fold keep the workloads of other partitions; false if it must be loaded again.
+
+    One of everything stays as it is where the share needs everything.
+    """
+    layout, scope = cluster_state.layout, cluster_state.scope
+    if scope is None:
+        return share is None or not Scope(share).is_enough(layout)
+    return share is not None and scope.follows(share, layout)
+
+
 def reader_of(cluster_state: ClusterState) -> EventReader | None:
-    """What tells which of the next events a fold needs decoded; None for all."""
-    scope = cluster_state.scope
-    return None if scope is None else scope.reader(cluster_state.workloads)
+    """What tells which of the next events a fold needs decoded; None for all.
+
+    What a later release writes is always decoded: that it cannot be read must be noticed.
+    """
+    if cluster_state.scope is None:
+        return None
+    is_needed = cluster_state.scope.reader(cluster_state.workloads)
+    return lambda stream, name: is_needed(stream, name) or name not in CLASSES_BY_NAME

@@ -5,7 +5,7 @@ share hosts, directly or by others (ADR 0002). A fold may keep the workloads of 
 (ADR 0067).
 """
 
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from headgate.domain.kinds.local_queue import LocalQueueDeleted
 from headgate.domain.kinds.resource_flavor import node_is_of_flavor
 from headgate.domain.object_set import ObjectSet, terminating_objects
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent, kind_and_key
-from headgate.domain.rounds.state import RoundCommitted
+from headgate.domain.rounds.state import Round, RoundCommitted, named_while_open
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, local_queue_of
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.workloads.events import (
@@ -170,6 +170,7 @@ class Scope:
         self._local_queues: set[str] = set()
         self._cluster_queues: set[str] = set()
         self._namespaces: set[str] = set()
+        self._imported_to: set[str] = set()
         self._is_lost = False
         self._seen: tuple[object, ...] = ()
         self._lacks = False
@@ -178,12 +179,13 @@ class Scope:
         """Whether no decision on these partitions looks at workloads of others.
 
         It does in `installation`, where admission is blocked until pods are ready, and below a
-        DisruptionBudget that several partitions share.
+        DisruptionBudget that several partitions share, by LocalQueues or by imports.
         """
         return (
             INSTALLATION not in self.partitions
             and not layout.config.configuration.block_admission
             and all(len(keys) <= 1 for keys in layout.of_budgeted_namespace.values())
+            and self._imported_to.isdisjoint(layout.of_budgeted_namespace)
         )
 
     def keeps(self, layout: PartitionLayout, workload: Workload) -> bool:
@@ -193,11 +195,25 @@ class Scope:
         if workload.admission is not None and workload.finished_at is None:
             queues.append(workload.admission.cluster_queue)
         if any(self._is_here(layout, queue) for queue in queues):
+            if not self._is_here(layout, queues[0]):
+                self._imported_to.add(workload.namespace)
             return True
         self._local_queues.add(workload.local_queue_key)
         self._cluster_queues.update(queues)
         self._namespaces.add(workload.namespace)
         return False
+
+    def named_by(self, rounds: Iterable[Round], layout: PartitionLayout) -> set[str]:
+        """The workloads that decisions look at for rounds, wherever they are queued by now.
+
+        An open one waits for them; an ended one of these partitions may forbid the next eviction.
+        """
+        found: set[str] = set()
+        for each in rounds:
+            found.update(named_while_open(each))
+            if self._is_here(layout, each.cluster_queue):
+                found |= {each.preemptor, each.taken_by, *(v.workload for v in each.victims)}
+        return found
 
     def takes(self, recorded: RecordedEvent, held: Container[str], known: HasLayout) -> bool:
         """Whether to fold an event; `held` are the workloads of the fold."""
