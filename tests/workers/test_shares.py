@@ -1,10 +1,19 @@
 """Which partitions a worker schedules, and what its fold keeps while they change hands."""
 
 import weakref
+from typing import Any
+
+from msgspec import structs
 
 from headgate.application.live_state import LiveState
-from headgate.application.run_partition import Scheduler, sweep
-from headgate.application.scheduling_cycles import NEGLECTED_SECONDS, Shares, presence_of
+from headgate.application.ports import Agenda, PartitionRow
+from headgate.application.run_partition import OTHERS_IDLE_SECONDS, Scheduler, sweep
+from headgate.application.scheduling_cycles import (
+    NEGLECTED_SECONDS,
+    STARVED_SECONDS,
+    Shares,
+    presence_of,
+)
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, shared_out
 from tests.contracts.adapters import Adapters
 from tests.workers.cluster import admitted, cluster, record, submitted
@@ -139,6 +148,103 @@ def test_the_worker_that_holds_everything_loads_nothing_when_shares_change(
     sweep(worker, frozenset(), lambda: False)
     assert len(admitted(adapters.log)) == len(QUEUES)
     assert worker.live.cluster_state is before
+
+
+def test_a_worker_that_lost_its_presence_keeps_its_share_while_it_connects_again(
+    adapters: Adapters,
+) -> None:
+    record(adapters.log, *cluster(*QUEUES))
+    present = {presence_of("one"), presence_of("two")}
+    clock = Clock()
+    worker = _scheduler(adapters, "two", clock, present)
+    sweep(worker, frozenset(), lambda: False)
+    share, before = worker.live.share, worker.live.cluster_state
+    assert share
+    present.clear()
+    for _ in range(2):
+        clock.seconds += 2
+        sweep(worker, frozenset(), lambda: False)
+        assert worker.live.share == share
+        assert worker.live.cluster_state is before
+    clock.seconds += 2
+    sweep(worker, frozenset(), lambda: False)
+    assert worker.live.share is None
+
+
+class Rows:
+    """Partitions that all have work; a test says which worker has planned one last."""
+
+    def __init__(self, owners: dict[str, str]) -> None:
+        self.known = {
+            key: PartitionRow(
+                key=key,
+                last_position=1,
+                idle_position=0,
+                guard=0,
+                epoch=1,
+                next_due=None,
+                owner=owner,
+            )
+            for key, owner in owners.items()
+        }
+
+    def plan(self, key: str, owner: str) -> None:
+        row = self.known[key]
+        self.known[key] = structs.replace(row, owner=owner, epoch=row.epoch + 1)
+
+    def rows(self) -> list[PartitionRow]:
+        return list(self.known.values())
+
+    def agenda(self) -> Agenda:
+        return Agenda(now=0, due=list(self.known), next_due=None, synced_position=0)
+
+
+def test_a_worker_with_long_turns_at_many_partitions_is_not_taken_for_absent() -> None:
+    rows: Any = Rows({"a": "one", "b": "one", "c": "other", "d": "other"})
+    shares = Shares(lambda: {presence_of("one"), presence_of("other")})
+    for seconds in range(int(3 * NEGLECTED_SECONDS)):
+        if seconds % 20 == 0:
+            rows.plan("c", "other")
+        assert set(shares.share_of("one", rows, float(seconds)) or ()) == {"a", "b"}
+
+
+def test_what_a_worker_starves_that_plans_other_partitions_is_taken_over_at_last() -> None:
+    rows: Any = Rows({"a": "one", "b": "one", "c": "other", "d": "other"})
+    shares = Shares(lambda: {presence_of("one"), presence_of("other")})
+    found = set[str]()
+    for seconds in range(int(STARVED_SECONDS) + 5):
+        rows.plan("c", "other")
+        found |= shares.share_of("one", rows, float(seconds)) or set()
+    assert "d" in found
+
+
+def test_a_worker_that_hangs_is_given_nothing_until_it_plans() -> None:
+    rows: Any = Rows({"a": "one", "b": "one", "c": "hangs", "d": "hangs"})
+    shares = Shares(lambda: {presence_of("one"), presence_of("hangs")})
+    unplanned = 0
+    for seconds in range(3_600):
+        share = shares.share_of("one", rows, float(seconds)) or frozenset()
+        unplanned += len(share) < len(rows.known)
+        for key in share:
+            rows.plan(key, "one")
+    assert unplanned <= NEGLECTED_SECONDS + 2
+
+    rows.plan("c", "hangs")
+    assert len(shares.share_of("one", rows, 3_601.0) or ()) == 2
+
+
+def test_a_timer_of_another_worker_that_has_come_does_not_keep_one_spinning(
+    adapters: Adapters,
+) -> None:
+    record(adapters.log, *cluster(*QUEUES))
+    clock = Clock()
+    present = {presence_of("one"), presence_of("hangs")}
+    worker = _scheduler(adapters, "one", clock, present)
+    sweep(worker, frozenset(), lambda: False)
+    clock.seconds += 2
+    for key in set(KEYS) - set(worker.live.share or ()):
+        adapters.partitions.halt(key, position=1, failure="", retry_at=adapters.log.now())
+    assert sweep(worker, frozenset(), lambda: False).idle_seconds >= OTHERS_IDLE_SECONDS
 
 
 def _scheduler(adapters: Adapters, name: str, clock: Clock, present: set[str]) -> Scheduler:

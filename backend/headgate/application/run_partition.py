@@ -348,8 +348,8 @@ def _halt(scheduler: Scheduler, key: str, failure: Exception) -> None:
 
 LEFT_TO_OTHERS = ("busy", "gone")
 """Outcomes at partitions that another worker plans, or knows a newer configuration of."""
-MIN_IDLE_SECONDS = 0.02
-"""A timer that has come, of a partition another worker holds, must not keep this one spinning."""
+MIN_IDLE_SECONDS, OTHERS_IDLE_SECONDS = 0.02, 0.1
+"""A timer that has come, of a partition another worker has, must not keep this one spinning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,11 +387,13 @@ def sweep(
     left = synced_agenda(scheduler) if agenda.due else agenda
     if not left_to_others.issuperset(scheduler.shares.own(left.due)):
         return SweepResult(decisions, 0.0)
-    return SweepResult(decisions, _idle_seconds(left, scheduler.budget.sweep_seconds))
+    is_of_others = bool(left.due) and not scheduler.shares.own(left.due)
+    least = OTHERS_IDLE_SECONDS if is_of_others else MIN_IDLE_SECONDS
+    return SweepResult(decisions, _idle_seconds(left, least, scheduler.budget.sweep_seconds))
 
 
-def _idle_seconds(agenda: Agenda, sweep_seconds: float) -> float:
+def _idle_seconds(agenda: Agenda, least: float, most: float) -> float:
     if agenda.next_due is None:
-        return sweep_seconds
+        return most
     until_due = (agenda.next_due - agenda.now) / MICROSECONDS_PER_SECOND
-    return min(max(until_due, MIN_IDLE_SECONDS), sweep_seconds)
+    return min(max(until_due, least), most)

@@ -19,7 +19,6 @@ from headgate.application.ports import (
     Appended,
     AppendUnit,
     Fence,
-    PartitionRow,
     Partitions,
     Verdict,
 )
@@ -310,9 +309,13 @@ class Backoff:
 
 SHARE_PREFIX = "headgate-share"
 SHARE_SECONDS = 1.0
-NEGLECTED_SECONDS = 30.0
-"""After so long with work and without a plan, the worker of a partition is taken for absent."""
-ABSENT_SECONDS = 60.0
+NEGLECTED_SECONDS, STARVED_SECONDS = 30.0, 300.0
+"""After so long with work and without a plan, the worker of a partition is taken for absent.
+
+It takes the longer time if it plans other partitions, as one does that has many with much work. One
+that goes on plans what it takes for its share, and is present again.
+"""
+RECONNECT_SECONDS = 5.0
 
 
 def presence_of(owner: str) -> str:
@@ -320,41 +323,40 @@ def presence_of(owner: str) -> str:
     return f"{SHARE_PREFIX} {sha256(owner.encode()).hexdigest()[:16]}"
 
 
-def _none_present() -> Collection[str]:
-    return ()
-
-
 @dataclass(slots=True)
 class Shares:
     """Which partitions a worker schedules; it asks once a second, and where one is new.
 
-    `present` gives the presences of the workers that are connected. All workers compute the same
-    shares from them and from the rows of partitions, which name the worker that had each last. That
-    two differ for a moment does no harm, as the lock of a partition decides, nor that one hangs:
-    its partitions go to others once they are neglected.
+    `present` gives the presences of workers that are connected. All compute the same shares from
+    them and from the rows of partitions, which name the worker that had each last. That two differ
+    for a moment does no harm, as the lock of a partition decides, nor that one hangs: its
+    partitions go to others once they are neglected. Without its own presence a worker keeps its
+    share for the time in which it connects again.
     """
 
-    present: Callable[[], Collection[str]] = _none_present
-    _asked_at: float | None = None
+    present: Callable[[], Collection[str]] = tuple
+    _asked_at: float = float("-inf")
+    _seen_at: float = float("-inf")
     _share: frozenset[str] | None = None
-    _keys: frozenset[str] = frozenset()
+    _epochs: dict[str, int] = field(default_factory=dict)
+    _planned_at: dict[str, float] = field(default_factory=dict)
     _of_others: dict[str, str] = field(default_factory=dict)
-    _waiting: dict[str, tuple[int, float]] = field(default_factory=dict)
-    _absent: dict[str, float] = field(default_factory=dict)
+    _waiting: dict[str, float] = field(default_factory=dict)
+    _absent: set[str] = field(default_factory=set)
 
     def share_of(
         self, owner: str, partitions: Partitions, now: float, due: Collection[str] = ()
     ) -> frozenset[str] | None:
         """The partitions of a worker at a time in seconds; None for all, if it is the only one."""
-        is_new = self._share is not None and not self._keys.issuperset(due)
-        if self._asked_at is None or is_new or now - self._asked_at >= SHARE_SECONDS:
+        is_new = self._share is not None and not self._epochs.keys() >= set(due)
+        if is_new or now - self._asked_at >= SHARE_SECONDS:
             self._asked_at, own = now, presence_of(owner)
             present = set(self.present())
-            if len(present) < 2 or own not in present:  # noqa: PLR2004 - two share, one does not
+            if own in present and len(present) > 1:
+                self._seen_at, self._share = now, self._shared_out(partitions, present, own, now)
+            elif own in present or now - self._seen_at >= RECONNECT_SECONDS:
                 self._share = None
                 self._waiting.clear()
-            else:
-                self._share = self._shared_out(partitions, present, own, now)
         return self._share
 
     def own(self, due: Collection[str]) -> Collection[str]:
@@ -365,26 +367,29 @@ class Shares:
         self, partitions: Partitions, present: set[str], own: str, now: float
     ) -> frozenset[str]:
         rows, due = partitions.rows(), set(partitions.agenda().due)
-        for row in rows:
-            self._note_neglect(row, now, is_due=row.key in due)
-        self._absent = {each: until for each, until in self._absent.items() if until > now}
         owners = {row.key: presence_of(row.owner or "") for row in rows}
-        self._keys = frozenset(owners)
-        shares = shared_out(list(owners), owners, (present - self._absent.keys()) | {own})
-        self._of_others = {
-            key: worker for worker, keys in shares.items() if worker != own for key in keys
-        }
+        for row in rows:
+            if self._epochs.get(row.key, row.epoch) != row.epoch:
+                self._planned_at[owners[row.key]] = now
+                self._absent.discard(owners[row.key])
+                self._waiting.pop(row.key, None)
+        self._epochs = {row.key: row.epoch for row in rows}
+        for key in owners:
+            self._note_neglect(key, now, is_due=key in due)
+        self._absent &= present
+        shares = shared_out(list(owners), owners, (present - self._absent) | {own})
+        others = shares.keys() - {own}
+        self._of_others = {key: worker for worker in others for key in shares[worker]}
         return shares[own]
 
-    def _note_neglect(self, row: PartitionRow, now: float, *, is_due: bool) -> None:
+    def _note_neglect(self, key: str, now: float, *, is_due: bool) -> None:
         """Take the worker of a partition for absent that has had work for long without a plan."""
-        worker = self._of_others.get(row.key)
+        worker = self._of_others.get(key)
         if worker is None or not is_due:
-            self._waiting.pop(row.key, None)
+            self._waiting.pop(key, None)
             return
-        epoch, since = self._waiting.setdefault(row.key, (row.epoch, now))
-        if epoch != row.epoch:
-            self._waiting[row.key] = (row.epoch, now)
-        elif now - since >= NEGLECTED_SECONDS:
-            self._absent[worker] = now + ABSENT_SECONDS
-            del self._waiting[row.key]
+        since = self._waiting.setdefault(key, now)
+        alive_at = max(since, self._planned_at.get(worker, since))
+        if now - alive_at >= NEGLECTED_SECONDS or now - since >= STARVED_SECONDS:
+            self._absent.add(worker)
+            del self._waiting[key]

@@ -35,6 +35,13 @@ BATCH = 250
 """Events decoded and folded at once, while no other task of the event loop runs."""
 POLL_SECONDS = 1.0
 RECONNECT_SECONDS = 0.5
+SERVER_LIMITS = """
+    SELECT set_config('tcp_keepalives_idle', '10', false),
+           set_config('tcp_keepalives_interval', '5', false),
+           set_config('tcp_keepalives_count', '3', false),
+           set_config('tcp_user_timeout', '15000', false)
+"""
+"""The database ends the session of a host that has vanished within 25 s, not within hours."""
 CONNECT_SECONDS = 2.0
 """So long a process waits for its listener, so that others see it before it shares with them."""
 ANSWER_SECONDS = 10.0
@@ -161,6 +168,7 @@ class AppendListener:
     def _listen(self) -> None:
         options = connection_options(self._url, self._name)
         with psycopg.connect(self._url, **options) as connection:
+            connection.execute(SERVER_LIMITS)
             connection.execute(f"LISTEN {CHANNEL}")
             self._is_told = False
             self._is_connected.set()
