@@ -73,6 +73,50 @@ def test_workload_grid(screen: Screen, client: HeadgateClient) -> None:
     assert screen.violations() == []
 
 
+def test_all_that_match_are_acted_on_as_one_set(screen: Screen, client: HeadgateClient) -> None:
+    """Line 4: the set is the server's, later arrivals are none of it, and undo brings it back."""
+    client.submit_batch([workload(f"set-{number:03}", gpus=99) for number in range(104)])
+    page = screen.page
+    screen.open("/workloads?filter=set-&group=queue", "Workloads")
+    head = screen.row("team-a/main").first
+    expect(head).to_contain_text("104 unschedulable")
+    expect(head.get_by_role("checkbox")).to_have_count(0)
+    screen.open("/workloads?filter=set-", "Workloads")
+    screen.row("set-103").get_by_role("checkbox").check()
+    bar = page.get_by_role("group", name="Actions on the selection")
+    bar.get_by_role("button", name="Select all 104 matching").click()
+    expect(bar).to_contain_text("104 selected, 10,296 GPU")
+    client.submit_batch([workload("set-later", gpus=99)])
+    screen.row("set-102").get_by_role("checkbox").uncheck()
+    bar.get_by_role("button", name="Hold", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("103 of 103 will be changed; the first 100 are listed")
+    dialog.get_by_label("Reason").fill("a pause")
+    dialog.get_by_role("button", name="Hold", exact=True).click()
+    expect(page.get_by_text("Hold: 103 of 103 done")).to_be_visible()
+    held = client.read("/v1/workload-rows/groups", {"filter": "set-", "by": "phase"})["items"]
+    assert {one["value"]: one["count"] for one in held} == {"OnHold": 103, "Pending": 2}
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Hold undone: 103 of 103")).to_be_visible()
+    assert screen.violations() == []
+
+
+def test_columns_are_moved_by_pointer_and_by_keys(screen: Screen, client: HeadgateClient) -> None:
+    """Line 4: the address keeps the order of the columns."""
+    client.submit_batch([workload("moved", gpus=99)])
+    page = screen.page
+    screen.open("/workloads?filter=moved&columns=phase,name,owner,gpu,executors", "Workloads")
+    heads = page.get_by_role("columnheader")
+    heads.filter(has_text="GPU").drag_to(heads.filter(has_text="Owner"))
+    expect(page).to_have_url(re.compile("columns=phase,name,gpu,owner,executors"))
+    page.get_by_role("columnheader", name="Executor").focus()
+    page.keyboard.press("Shift+ArrowLeft")
+    expect(page).to_have_url(re.compile("columns=phase,name,gpu,executors,owner"))
+    expect(page.get_by_role("columnheader", name="Executor")).to_be_focused()
+    expect(page.get_by_text("Executor: column 4 of 5")).to_be_attached()
+    assert screen.violations() == []
+
+
 @pytest.mark.nightly
 def test_workload_grid_views_are_saved_and_shared(
     screen: Screen, browser: Browser, headgate: Up, client: HeadgateClient

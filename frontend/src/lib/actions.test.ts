@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { actionBody, curlOf, expiryAt, quoted, runAll } from "./actions";
+import { type Outcome, actionBody, curlOf, expiryAt, quoted, runAll, runTogether } from "./actions";
 
 test("one failure stops none of the others, and each has its result", async () => {
   const seen: string[] = [];
@@ -23,4 +23,15 @@ test("what goes to a shell is quoted when it must be", () => {
   expect(quoted("team-a/train")).toBe("team-a/train");
   expect(quoted("it's late")).toBe(`'it'\\''s late'`);
   expect(curlOf("GET", "http://h/v1/queues")).toContain("Bearer $HEADGATE_TOKEN");
+});
+
+test("one request for all has an outcome for each; its failure is that of each", async () => {
+  const seen: Record<string, Outcome> = {};
+  const report = (key: string, outcome: Outcome) => {
+    seen[key] = outcome;
+  };
+  await runTogether(["a", "b"], () => Promise.resolve([{}, { error: "ended" }]), report);
+  expect(seen).toEqual({ a: {}, b: { error: "ended" } });
+  await runTogether(["a", "b"], () => Promise.reject(new Error("offline")), report);
+  expect(Object.values(seen).every(({ error }) => error instanceof Error)).toBe(true);
 });

@@ -58,6 +58,16 @@ export async function runAll(
   return outcomes;
 }
 
+/** Runs the action for all keys in one request; where it fails, it fails for each. */
+export async function runTogether(
+  keys: string[],
+  run: () => Promise<Outcome[]>,
+  report: (key: string, outcome: Outcome) => void,
+): Promise<void> {
+  const outcomes = await run().catch((error: unknown) => keys.map((): Outcome => ({ error })));
+  keys.forEach((key, place) => report(key, outcomes[place] ?? {}));
+}
+
 /** Text as one argument of a shell command. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

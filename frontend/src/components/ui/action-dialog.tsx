@@ -2,7 +2,7 @@
 import { type ReactNode, type SubmitEvent, useId, useState } from "react";
 
 import { problemOf } from "@/lib/api/problem";
-import { type ActionInput, EXPIRIES, type Outcome, type Target, expiryAt, runAll } from "@/lib/actions";
+import { type ActionInput, EXPIRIES, type Outcome, type Target, expiryAt, runAll, runTogether } from "@/lib/actions";
 
 import styles from "./action-dialog.module.css";
 import { Button } from "./button";
@@ -31,6 +31,10 @@ export interface ActionDialogProps {
   children?: ReactNode;
   command: (input: ActionInput) => string;
   run: (key: string, input: ActionInput) => Promise<unknown>;
+  /** Does it to all of them in one request, where there is one; the outcomes are in the order of the keys. */
+  together?: (keys: string[], input: ActionInput) => Promise<Outcome[]>;
+  /** Undoes it for these, where that is possible. */
+  undo?: (keys: string[]) => void;
   onClose: () => void;
 }
 
@@ -39,8 +43,10 @@ export interface Affected {
   names: readonly string[];
 }
 
+const MAX_LISTED = 100;
+
 export function ActionDialog(props: ActionDialogProps) {
-  const { verb, subject, words, targets, affected, danger = false, soon = "done", expires = false, own = false, children, command, run, onClose } = props;
+  const { verb, subject, words, targets, affected, danger = false, soon = "done", expires = false, own = false, children, command, run, together, undo, onClose } = props;
   const [reason, setReason] = useState("");
   const [expiry, setExpiry] = useState("0");
   const [running, setRunning] = useState(false);
@@ -53,15 +59,18 @@ export function ActionDialog(props: ActionDialogProps) {
     event.preventDefault();
     setRunning(true);
     const at = withExpiry(input);
-    const results = await runAll(
-      able.map((target) => target.key),
-      (key) => run(key, at),
-      (key, outcome) => setOutcomes((known) => ({ ...known, [key]: outcome })),
-    );
+    const keys = able.map((target) => target.key);
+    const found: Record<string, Outcome> = {};
+    const report = (key: string, outcome: Outcome) => {
+      found[key] = outcome;
+      setOutcomes((known) => ({ ...known, [key]: outcome }));
+    };
+    await (together ? runTogether(keys, () => together(keys, at), report) : runAll(keys, (key) => run(key, at), report));
     setRunning(false);
-    const failures = results.filter((outcome) => outcome.error !== undefined).length;
-    announce(results.length === 1 && failures === 0 ? `${verb} ${subject}: ${soon}` : `${verb}: ${results.length - failures} of ${results.length} ${soon}`, failures > 0 ? "bad" : "good");
-    if (failures === 0) onClose();
+    const done = keys.filter((key) => found[key]?.error === undefined);
+    const isWhole = done.length === keys.length;
+    announce(keys.length === 1 && isWhole ? `${verb} ${subject}: ${soon}` : `${verb}: ${done.length} of ${keys.length} ${soon}`, isWhole ? "good" : "bad", undo && done.length > 0 ? () => undo(done) : undefined);
+    if (isWhole) onClose();
   };
 
   return (
@@ -113,13 +122,17 @@ function ReasonField({ value, own, onChange }: { value: string; own: boolean; on
 
 function Targets({ targets, able, outcomes }: { targets: Target[]; able: number; outcomes: Record<string, Outcome> }) {
   const id = useId();
+  // What needs a look comes first; the number in the caption is of all.
+  const rank = ({ key, refusal }: Target) => (outcomes[key]?.error === undefined ? (refusal === undefined ? 2 : 1) : 0);
+  const listed = targets.length <= MAX_LISTED ? targets : targets.toSorted((one, other) => rank(one) - rank(other)).slice(0, MAX_LISTED);
+  const left = targets.length - listed.length;
   return (
     <div>
       <p className={styles.caption} id={id}>
-        {able} of {targets.length} will be changed
+        {able.toLocaleString("en")} of {targets.length.toLocaleString("en")} will be changed{left > 0 && `; the first ${MAX_LISTED} are listed, exceptions before others`}
       </p>
       <ul className={styles.targets} aria-labelledby={id} tabIndex={0}>
-        {targets.map((target) => (
+        {listed.map((target) => (
           <TargetLine key={target.key} target={target} outcome={outcomes[target.key]} />
         ))}
       </ul>

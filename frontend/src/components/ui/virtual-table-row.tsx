@@ -26,7 +26,8 @@ interface ItemRowProps<Item extends object> {
 export function ItemRow<Item extends object>({ id, item, place, columns, selects, isSelecting, whole, tree, active, opened, onOpen }: ItemRowProps<Item>) {
   const content = whole?.(item.original);
   const branch = tree?.branchOf(item.original);
-  const canSelect = selects && !content;
+  // What stands for the rows below it is none of them.
+  const canSelect = selects && !content && branch?.isOpen === undefined;
   const press = useLongPress(canSelect ? () => item.toggleSelected() : undefined);
   const names = [styles.row, styles.item, active ? styles.active : "", opened ? styles.opened : ""];
   return (
@@ -37,7 +38,7 @@ export function ItemRow<Item extends object>({ id, item, place, columns, selects
       aria-level={branch && branch.depth + 1}
       aria-expanded={branch?.isOpen}
       data-active={active || undefined}
-      aria-selected={selects && !content ? item.getIsSelected() : undefined}
+      aria-selected={canSelect ? item.getIsSelected() : undefined}
       className={names.filter(Boolean).join(" ")}
       style={{ height: place.size, transform: `translateY(${place.start}px)` }}
       {...press.handlers}
@@ -58,13 +59,15 @@ export function ItemRow<Item extends object>({ id, item, place, columns, selects
       )}
       {selects && !content && (
         <span role="gridcell" className={styles.choice}>
-          <input
-            type="checkbox"
-            className={styles.check}
-            aria-label={`Select ${item.id}`}
-            checked={item.getIsSelected()}
-            onChange={item.getToggleSelectedHandler()}
-          />
+          {canSelect && (
+            <input
+              type="checkbox"
+              className={styles.check}
+              aria-label={`Select ${item.id}`}
+              checked={item.getIsSelected()}
+              onChange={item.getToggleSelectedHandler()}
+            />
+          )}
         </span>
       )}
       {!content && columns.map((column) => (

@@ -118,7 +118,7 @@ function AllRowsBox(box: { checked: boolean; onChange: (event: unknown) => void 
   );
 }
 
-function useItems<Item extends object>({ columns, rows, rowKey, whole, selection = NONE, onSelection }: VirtualTableProps<Item>) {
+function useItems<Item extends object>({ columns, rows, rowKey, whole, tree, selection = NONE, onSelection }: VirtualTableProps<Item>) {
   const helper = useMemo(() => createColumnHelper<Features, Item>(), []);
   const definitions = useMemo(
     () => columns.map(({ id, header }) => helper.display({ id, header })),
@@ -129,7 +129,7 @@ function useItems<Item extends object>({ columns, rows, rowKey, whole, selection
     columns: definitions,
     data: rows,
     getRowId: rowKey,
-    enableRowSelection: ({ original }) => !whole?.(original),
+    enableRowSelection: ({ original }) => !whole?.(original) && tree?.branchOf(original).isOpen === undefined,
     state: { rowSelection: selection },
     onRowSelectionChange: (change: Updater<Selection>) =>
       onSelection?.(typeof change === "function" ? change(selection) : change),

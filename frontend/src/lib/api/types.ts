@@ -25,6 +25,7 @@ export type Executor = Schemas["ExecutorObject"];
 export type Node = Schemas["NodeObject"];
 export type SavedView = Schemas["SavedViewDetail"];
 export type WorkloadRow = Schemas["WorkloadRow"];
+export type SelectedWorkload = Schemas["SelectedWorkload"];
 export type WorkloadGroup = Schemas["WorkloadGroup"];
 export type WorkloadObject = Schemas["WorkloadObject"];
 export type Phase = Schemas["WorkloadStatus"]["phase"];

@@ -13,7 +13,7 @@ import { formatDuration } from "@/lib/format/times";
 import { exact } from "../model/filter-text";
 import { COLUMN_WORDS, type ColumnName, ORDERED } from "../model/grid";
 import { rowKey } from "../model/list-anchor";
-import { reasonOf } from "../model/summary";
+import { groupWords, reasonOf } from "../model/summary";
 import styles from "./workloads-page.module.css";
 
 export type GridItem =
@@ -96,8 +96,9 @@ export interface WorkloadTableProps {
 export function WorkloadTable({ items, columns, order, onOrder, onMove, opened, onOpen, onGroup, onMore, onFilter, selection, onSelection, onEnd }: WorkloadTableProps) {
   const looks: Column<GridItem>[] = columns.map((name) => {
     const { cell, ...look } = LOOKS[name];
-    return { id: name, header: COLUMN_WORDS[name], ordered: ORDERED.includes(name), ...look, cell: (item) => (item.kind === "row" ? cell(item.row, onFilter) : null) };
+    return { id: name, header: COLUMN_WORDS[name], ordered: ORDERED.includes(name), ...look, cell: (item) => (item.kind === "row" ? cell(item.row, onFilter) : item.kind === "group" ? sumOf(item, name, columns) : null) };
   });
+  const isGrouped = items.some(({ kind }) => kind === "group");
   return (
     <VirtualTable
       label="Workloads"
@@ -107,7 +108,13 @@ export function WorkloadTable({ items, columns, order, onOrder, onMove, opened, 
       order={order}
       onOrder={(name) => onOrder(name as ColumnName)}
       onMove={(name, place) => onMove(name as ColumnName, place)}
-      whole={(item) => item.kind !== "row" && <WholeRow item={item} />}
+      whole={(item) => item.kind === "more" && <span className={styles.soft}>{item.left} more in this group. Open to list them all</span>}
+      {...(isGrouped && {
+        tree: {
+          branchOf: (item: GridItem) => ({ depth: item.kind === "group" ? 0 : 1, isOpen: item.kind === "group" ? item.open : undefined }),
+          onFold: (item: GridItem) => item.kind === "group" && onGroup(item.group),
+        },
+      })}
       opened={opened}
       onOpen={(item) => {
         if (item.kind === "row") onOpen(item.row);
@@ -126,19 +133,31 @@ function itemKey(item: GridItem): string {
   return `${item.kind} ${item.group.value}`;
 }
 
-function WholeRow({ item }: { item: Exclude<GridItem, { kind: "row" }> }) {
-  if (item.kind === "more") return <span className={styles.soft}>{item.left} more in this group. Open to list them all</span>;
-  const { group, words, open } = item;
+const SUMMED: readonly ColumnName[] = ["gpu", "pods", "reason"];
+
+/** What the head of a group has in a column: its name in the first, sums below their heads, and how its workloads stand. */
+function sumOf({ group, words, open }: Extract<GridItem, { kind: "group" }>, name: ColumnName, columns: ColumnName[]): ReactNode {
+  if (name === "gpu" || name === "pods") {
+    const sum = (name === "gpu" ? group.gpus : group.pods).toLocaleString("en");
+    return (
+      <strong className="number">
+        {sum}
+        <span className="visually-hidden"> {name === "gpu" ? "GPU" : "pods"}</span>
+      </strong>
+    );
+  }
+  if (name === "reason") return <span className={styles.soft}>{groupWords(group)}</span>;
+  const first = columns.findIndex((column) => !SUMMED.includes(column));
+  if (name !== columns[first]) return null;
   const Chevron = open ? ChevronDown : ChevronRight;
+  const next = columns[first + 1];
   return (
-    <span className={styles.group}>
-      <Chevron aria-label={open ? "Expanded" : "Collapsed"} />
+    <span className={styles.group} data-spills={next !== undefined && !SUMMED.includes(next) ? "" : undefined}>
+      <Chevron aria-hidden="true" />
       <strong>{words}</strong>
-      <span className="number">
-        {group.count} {group.count === 1 ? "workload" : "workloads"}
+      <span className={`${styles.soft ?? ""} number`}>
+        {group.count.toLocaleString("en")} {group.count === 1 ? "workload" : "workloads"}
       </span>
-      <span className="number">{group.gpus.toLocaleString("en")} GPU</span>
-      <span className="number">{group.pods.toLocaleString("en")} pods</span>
     </span>
   );
 }

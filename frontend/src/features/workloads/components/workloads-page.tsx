@@ -10,8 +10,9 @@ import { useUrl } from "@/lib/hooks/use-url";
 
 import { firstRowsQuery, groupsQuery, rowsQuery } from "../api/workload-rows";
 import { exact, filterChange, tokensIn, withToken, withoutToken } from "../model/filter-text";
-import { type Grid, type GroupName, NEWEST_FIRST, gridIn, movedColumn, nextOrder } from "../model/grid";
+import { type Grid, type GroupName, NEWEST_FIRST, gridIn, movedColumn, nextOrder, totalOf } from "../model/grid";
 import { type Anchor, anchorOf, rowKey, splitAtAnchor } from "../model/list-anchor";
+import { type FrozenSet, type Selection, chosenIn } from "../model/selection";
 import { GridBar } from "./grid-bar";
 import { GridViews } from "./grid-views";
 import { ListBar } from "./list-bar";
@@ -55,6 +56,7 @@ function Rows({ grid }: { grid: Grid }) {
       {list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
       <GridBody
         grid={grid}
+        total={list.data.pages[0]?.total?.count}
         waiting={waiting}
         onLetIn={() => setAnchor(anchorOf(rows))}
         items={shown.map((row) => ({ kind: "row", row }))}
@@ -88,6 +90,7 @@ function Groups({ grid, by }: { grid: Grid; by: GroupName }) {
   return (
     <GridBody
       grid={grid}
+      total={totalOf(groups)?.count}
       waiting={0}
       onLetIn={() => undefined}
       items={items}
@@ -116,6 +119,7 @@ function GroupWords({ by, value }: { by: GroupName; value: string }) {
 
 interface GridBodyProps {
   grid: Grid;
+  total: number | undefined;
   waiting: number;
   items: GridItem[];
   onLetIn: () => void;
@@ -123,10 +127,20 @@ interface GridBodyProps {
   onEnd: () => void;
 }
 
-function GridBody({ grid, waiting, items, onLetIn, onGroup, onEnd }: GridBodyProps) {
+function GridBody({ grid, total, waiting, items, onLetIn, onGroup, onEnd }: GridBodyProps) {
   const url = useUrl();
-  const [selection, setSelection] = useState<Record<string, true>>({});
-  const chosen = items.flatMap((item) => (item.kind === "row" && selection[rowKey(item.row)] ? [item.row] : []));
+  const [selection, setSelection] = useState<Selection>({});
+  const [frozen, setFrozen] = useState<FrozenSet | null>(null);
+  const rows = items.flatMap((item) => (item.kind === "row" ? [item.row] : []));
+  const chosen = chosenIn(rows, selection, frozen);
+  const selectAll = (all: FrozenSet) => {
+    setFrozen(all);
+    setSelection(Object.fromEntries(all.items.map(({ workload }) => [workload, true])));
+  };
+  const clear = () => {
+    setFrozen(null);
+    setSelection({});
+  };
   return (
     <section className={styles.grid} aria-label="List of workloads" data-fills data-chosen={chosen.length > 0 || undefined}>
       {items.length === 0 ? (
@@ -148,7 +162,7 @@ function GridBody({ grid, waiting, items, onLetIn, onGroup, onEnd }: GridBodyPro
           onEnd={onEnd}
         />
       )}
-      <ListBar waiting={waiting} chosen={chosen} onLetIn={onLetIn} onClear={() => setSelection({})} />
+      <ListBar {...{ grid, waiting, chosen, frozen, total, onLetIn }} onAll={selectAll} onClear={clear} />
     </section>
   );
 }

@@ -110,6 +110,9 @@ export function protectCommand(key: string, { className, priority }: Protection,
   return `headgate protect ${quoted(name)} -n ${quoted(namespace)}${by}${reason === "" ? "" : ` --reason ${quoted(reason)}`}`;
 }
 
+/** The action that undoes one; undefined where none does. */
+export const UNDOES: Partial<Record<WorkloadAction, WorkloadAction>> = { hold: "release", deactivate: "activate", activate: "deactivate" };
+
 /** Whether the workload has ended, so that it can only be submitted again. */
 export function hasEnded({ phase }: Stage): boolean {
   return ENDED.includes(phase);
@@ -131,15 +134,20 @@ export function isHeld(workload: WorkloadObject): boolean {
   return (workload.status?.conditions ?? []).some((found) => found.type === "Held" && found.status === "True");
 }
 
-/** The CLI equivalent, one line per workload. */
+const MAX_COMMANDS = 20;
+
+/** The CLI equivalent, one line per workload; of many the first. */
 export function commandFor(action: WorkloadAction, keys: string[], input: ActionInput): string {
   const reason = input.reason === "" ? "" : ` --reason ${quoted(input.reason)}`;
   const expiry = input.expirySeconds > 0 ? ` --for ${input.expirySeconds}s` : "";
+  const left = keys.length - MAX_COMMANDS;
   return keys
+    .slice(0, MAX_COMMANDS)
     .map((key) => {
       const [namespace = "", name = ""] = key.split("/");
       return `headgate ${action} ${quoted(name)} -n ${quoted(namespace)}${reason}${expiry}`;
     })
+    .concat(left > 0 ? [`# and ${left.toLocaleString("en")} more`] : [])
     .join("\n");
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { rowOf } from "./rows-of-tests";
-import { reasonOf } from "./summary";
+import { groupWords, reasonOf } from "./summary";
 
 const EXPLAINED = { dominant: "InsufficientQuota", reason: "8 GPU short in vision", sentence: "Insufficient quota: 16 GPU requested" };
 
@@ -24,4 +24,10 @@ test("a running workload has its place, and one that failed how it failed", () =
 
 test("nothing is said where the server tells nothing", () => {
   expect(reasonOf(rowOf({}))).toEqual({ short: "", whole: "" });
+});
+
+test("a group tells what needs a look before what runs", () => {
+  const phases = { Running: 40, Succeeded: 9, OnHold: 3, Unschedulable: 1200 };
+  expect(groupWords({ value: "main", count: 1252, gpus: 0, pods: 0, phases })).toBe("1,200 unschedulable, 3 on hold, 40 running");
+  expect(groupWords({ value: "main", count: 0, gpus: 0, pods: 0 })).toBe("");
 });

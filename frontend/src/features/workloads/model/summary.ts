@@ -1,7 +1,8 @@
 // A workload's row in words: why it is pending, how it ended, or where it runs.
-import type { WorkloadRow } from "@/lib/api/types";
+import type { Status, WorkloadGroup, WorkloadRow } from "@/lib/api/types";
 import { byResource, formatAmountOf, shortResource } from "@/lib/format/amounts";
 
+const MAX_TOLD = 4;
 const PLACED: readonly string[] = ["Starting", "Running", "Succeeded"];
 
 /** In a line why the workload is pending or how it ended, or where it runs; `whole` is the sentence. */
@@ -18,6 +19,22 @@ export function reasonOf(row: WorkloadRow): { short: string; whole: string } {
 function placeWords({ clusterQueue, host, hosts }: WorkloadRow): string {
   if (hosts === 0) return clusterQueue === "" ? "" : `In ${clusterQueue}`;
   return hosts === 1 ? `On ${host}` : `On ${hosts} hosts`;
+}
+
+const TOLD: readonly (readonly [Status, string])[] = [
+  ["Unschedulable", "unschedulable"],
+  ["Failed", "failed"],
+  ["Retrying", "retrying"],
+  ["Evicting", "evicting"],
+  ["OnHold", "on hold"],
+  ["Inactive", "inactive"],
+  ["Pending", "pending"],
+  ["Running", "running"],
+];
+
+/** How the workloads of a group stand, what needs a look first: "12 unschedulable, 3 on hold, 40 running". */
+export function groupWords({ phases = {} }: WorkloadGroup): string {
+  return TOLD.flatMap(([phase, words]) => (phases[phase] ? [`${phases[phase].toLocaleString("en")} ${words}`] : [])).slice(0, MAX_TOLD).join(", ");
 }
 
 /** Amounts as the API gives them, devices first: quantities are text already, integers are in base units. */
