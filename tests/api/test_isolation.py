@@ -128,6 +128,9 @@ def test_the_ledger_tells_both_ways(admin: Api) -> None:
         listed = admin.get(f"/v1/preemptions?workload=team-b/{name}").json()["items"]
         assert [one["id"] for one in listed] == [found["id"]]
     assert admin.get("/v1/preemptions?workload=team-a/mine").json()["items"] == []
+    rule = found["victims"][0]["reason"]
+    assert len(admin.get(f"/v1/preemptions?rule={rule}").json()["items"]) == 1
+    assert admin.get("/v1/preemptions?rule=InCohortFairSharing").json()["items"] == []
 
 
 def test_the_map_adds_up(admin: Api) -> None:

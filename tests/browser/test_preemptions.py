@@ -1,5 +1,6 @@
 """The ledger: a round from plan to start, told in words a person understands."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -141,12 +142,55 @@ def test_a_workload_tells_what_preempted_it_and_what_it_preempted(screen: Screen
 
 
 def test_the_ledger_is_narrowed_in_the_address(screen: Screen) -> None:
+    """Line 10: each filter is a token that holds at once, with values to choose from."""
     screen.open("/preemptions", "Preemptions")
-    screen.page.get_by_label("Workload", exact=True).fill("story/first")
-    screen.page.get_by_role("button", name="Apply filters").click()
-    expect(screen.page.get_by_text("Preemption 1 of 1")).to_be_visible()
-    screen.page.get_by_role("button", name="Clear filters").click()
-    expect(screen.page.get_by_label("Workload", exact=True)).to_have_value("")
+    page = screen.page
+    field = page.get_by_role("combobox", name="Filter preemptions")
+    field.fill("workload:")
+    page.get_by_role("option", name="workload:story/first").click()
+    expect(page).to_have_url(re.compile("workload=story/first"))
+    expect(page.get_by_text("Preemption 1 of 1")).to_be_visible()
+    page.get_by_role("button", name="Remove workload:story/first").click()
+    field.fill("rule:InCohortReclamation")
+    field.press("Enter")
+    expect(page.get_by_text("Preemption 1 of 1")).to_be_visible()
+    field.fill("cohort:nowhere")
+    field.press("Enter")
+    expect(page.get_by_text("No matching preemptions")).to_be_visible()
+    page.get_by_role("main").get_by_role("button", name="Remove cohort:nowhere").last.click()
+    expect(page.get_by_text("Preemption 1 of 1")).to_be_visible()
+    assert screen.violations() == []
+
+
+def test_rounds_are_summed_by_preemptor_and_opened_by_keys(screen: Screen) -> None:
+    """Line 10: each preemptor with what it cost, and the victims of a round in the list."""
+    screen.open("/preemptions?cohort=tale", "Preemptions")
+    page = screen.page
+    ledger = page.get_by_role("grid", name="Preemptions, newest first")
+    expect(ledger).to_have_attribute("aria-rowcount", "3")
+    page.keyboard.press("j")
+    page.keyboard.press("v")
+    expect(ledger.get_by_text("Victims: story/second")).to_be_visible()
+    page.keyboard.press("v")
+    expect(ledger.get_by_text("Victims: story/second")).to_have_count(0)
+    page.get_by_role("button", name="By preemptor").click()
+    sums = page.get_by_role("grid", name="Preemptors, most costly first")
+    expect(sums.get_by_role("row").filter(has_text="story/borrower")).to_contain_text("1")
+    assert screen.violations() == []
+    sums.get_by_role("row").filter(has_text="story/borrower").click()
+    expect(page.get_by_role("button", name="Remove workload:story/borrower")).to_be_visible()
+    expect(ledger).to_have_attribute("aria-rowcount", "2")
+
+
+def test_a_round_has_its_events_as_they_were_recorded(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    (found,) = client.read("/v1/preemptions", {"workload": "story/urgent"})["items"]
+    screen.open(f"/preemptions/{found['id']}", "story/urgent preempted")
+    committed = screen.page.locator("details").last
+    committed.locator("summary").click()
+    expect(committed.get_by_role("region", name="event")).to_contain_text('"story/urgent"')
+    assert screen.violations() == []
 
 
 def test_each_row_tells_rule_victims_and_cost_at_every_width(

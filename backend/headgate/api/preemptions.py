@@ -37,18 +37,23 @@ RoundKey: TypeAlias = tuple[Instant, str] | None
 
 
 class RoundFilter(msgspec.Struct, frozen=True):
-    """Filters; empty ones do not filter. `since` and `until` bound when rounds were committed."""
+    """Filters; empty ones do not filter. `since` and `until` bound when rounds were committed.
+
+    `rule` is that of one of the victims.
+    """
 
     workload: str = ""
     cluster_queue: str = ""
     cohort: str = ""
     since: Instant | None = None
     until: Instant | None = None
+    rule: str = ""
 
     def belongs(self, found: Round) -> bool:
         """Whether a round belongs into the list, as far as stored rows cannot tell."""
         cohorts = (found.cohort, *(victim.cohort for victim in found.victims))
-        return not self.cohort or self.cohort in cohorts
+        rules = (victim.reason for victim in found.victims)
+        return self.cohort in ("", *cohorts) and self.rule in ("", *rules)
 
     @property
     def start(self) -> tuple[Instant, str] | None:
@@ -161,6 +166,9 @@ class Preemptions(Controller):
         ] = "",
         cluster_queue: Annotated[str, QueryParameter(name="clusterQueue")] = "",
         cohort: Annotated[str, QueryParameter(description="Of either side, then")] = "",
+        rule: Annotated[
+            str, QueryParameter(description="Of a victim, such as `InCohortReclamation`")
+        ] = "",
         since: Since = None,
         until: Until = None,
         limit: Limit = 100,
@@ -173,6 +181,7 @@ class Preemptions(Controller):
             cohort,
             instant_or_none(since, "/since"),
             instant_or_none(until, "/until"),
+            rule,
         )
         return await list_rounds(request, wanted, limit=limit, after=after)
 

@@ -43,6 +43,8 @@ export interface VirtualTableProps<Item> {
   onEnd?: () => void;
   /** Where the rows are a tree. */
   tree?: Tree<Item>;
+  /** What other keys do to the row that the arrow keys have reached. */
+  keys?: Record<string, (item: Item) => void>;
 }
 
 export interface Tree<Item> {
@@ -59,7 +61,7 @@ const features = tableFeatures({ rowSelectionFeature });
 export type Features = typeof features;
 
 export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>) {
-  const { label, columns, order, onOrder, onMove, whole, opened, onOpen, onSelection, onEnd, tree } = props;
+  const { label, columns, order, onOrder, onMove, whole, opened, onOpen, onSelection, onEnd, tree, keys } = props;
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
   const table = useItems(props);
@@ -67,7 +69,7 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
   const virtual = useRows(frame, items.length, columns.some((column) => column.below !== undefined));
   const drawn = virtual.getVirtualItems();
   useEnd(drawn, items.length, onEnd);
-  const [active, setActive] = useActive(items, (index) => virtual.scrollToIndex(index), onOpen, onSelection !== undefined, tree);
+  const [active, setActive] = useActive(items, (index) => virtual.scrollToIndex(index), onSelection !== undefined, { onOpen, tree, keys });
   const selects = onSelection !== undefined;
   const isSelecting = selects && (table.getIsSomeRowsSelected() || table.getIsAllRowsSelected());
   return (
@@ -155,9 +157,8 @@ function useEnd(drawn: VirtualItem[], count: number, onEnd: (() => void) | undef
 function useActive<Item extends object>(
   items: TableRow<Features, Item>[],
   bringIntoSight: (index: number) => void,
-  onOpen: ((item: Item) => void) | undefined,
   selects: boolean,
-  tree: Tree<Item> | undefined,
+  { onOpen, tree, keys = {} }: Pick<VirtualTableProps<Item>, "onOpen" | "tree" | "keys">,
 ): [number, (index: number) => void] {
   const [active, setActive] = useState(-1);
   const move = (step: number) => {
@@ -168,7 +169,9 @@ function useActive<Item extends object>(
   };
   const current = items[active];
   const fold = (isOpen: boolean) => current && tree?.branchOf(current.original).isOpen === isOpen && tree.onFold(current.original);
+  const others = Object.entries(keys).map(([key, does]) => [key, () => current && does(current.original)] as const);
   useHotkeys({
+    ...Object.fromEntries(others),
     j: () => move(1),
     k: () => move(-1),
     ArrowDown: () => move(1),

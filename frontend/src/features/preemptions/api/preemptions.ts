@@ -9,6 +9,8 @@ export interface PreemptionFilter {
   workload: string;
   clusterQueue: string;
   cohort: string;
+  /** The rule of one of the victims. */
+  rule: string;
   /** An instant; rounds decided before it are left out. */
   since: string;
   /** An instant, or empty for now; rounds decided after it are left out. */
@@ -16,14 +18,15 @@ export interface PreemptionFilter {
 }
 
 /** Pages of rounds, newest first, of one workload, queue, cohort or time where given. */
-export function roundsQuery({ workload, clusterQueue, cohort, since, until }: PreemptionFilter) {
+export function roundsQuery({ workload, clusterQueue, cohort, rule, since, until }: PreemptionFilter) {
   return infiniteQueryOptions({
-    queryKey: ["preemptions", { workload, clusterQueue, cohort, since, until }],
+    queryKey: ["preemptions", { workload, clusterQueue, cohort, rule, since, until }],
     queryFn: ({ pageParam, signal }) => {
       const query = {
         workload: workload || undefined,
         clusterQueue: clusterQueue || undefined,
         cohort: cohort || undefined,
+        rule: rule || undefined,
         since: since || undefined,
         until: until || undefined,
         limit: PAGE_SIZE,
@@ -41,6 +44,14 @@ export function roundQuery(id: string) {
   return queryOptions({
     queryKey: ["preemptions", "round", id],
     queryFn: ({ signal }) => contentOf(api.GET("/v1/preemptions/{round_id}", { params: { path: { round_id: id } }, signal })),
+  });
+}
+
+/** What the log has of a round, the newest first, with the payload of each event. */
+export function roundEventsQuery(id: string) {
+  return queryOptions({
+    queryKey: ["preemptions", "events", id],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/events", { params: { query: { stream: `round/${id}`, limit: PAGE_SIZE } }, signal })),
   });
 }
 

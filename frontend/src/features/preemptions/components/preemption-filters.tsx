@@ -1,37 +1,42 @@
-// What the ledger is narrowed to; it lives in the address, so that it can be shared.
-import { Button } from "@/components/ui/button";
-import { TextField } from "@/components/ui/fields";
-import type { UrlState } from "@/lib/hooks/use-url";
+// The filter of the ledger as tokens; it lives in the address, so that it can be shared.
+import { useRef, useState } from "react";
 
-import styles from "./preemptions.module.css";
+import { FilterBar } from "@/components/ui/filter-bar";
+import type { Round } from "@/lib/api/types";
+import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 
-const FIELDS = ["workload", "clusterQueue", "cohort"] as const;
+import { type Filters, changeOf, suggestionsOf, tokensOf } from "../model/filters";
 
-export function PreemptionFilters({ url }: { url: UrlState }) {
-  const narrowed = FIELDS.some((name) => url.get(name) !== "");
+export interface PreemptionFiltersProps {
+  filters: Filters;
+  /** Rounds: the values that they have are suggested. */
+  rounds: readonly Round[];
+  onChange: (changes: Partial<Filters>) => void;
+}
+
+export function PreemptionFilters({ filters, rounds, onChange }: PreemptionFiltersProps) {
+  const input = useRef<HTMLInputElement>(null);
+  const [draft, setDraft] = useState("");
+  useHotkeys({ "/": () => input.current?.focus() });
   return (
-    <form
-      className={styles.narrowing}
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const data = new FormData(event.currentTarget);
-        const text = (name: string) => {
-          const value = data.get(name);
-          return typeof value === "string" ? value.trim() : "";
-        };
-        url.change(Object.fromEntries(FIELDS.map((name) => [name, text(name)])));
+    <FilterBar
+      label="Filter preemptions"
+      placeholder="Filter, such as cohort:campus rule:InCohortReclamation"
+      inputRef={input}
+      tokens={tokensOf(filters)}
+      draft={draft}
+      suggestions={suggestionsOf(draft, rounds)}
+      onDraft={setDraft}
+      onCommit={(token) => {
+        const change = changeOf(token);
+        if (change === undefined) return;
+        setDraft("");
+        onChange(change);
       }}
-    >
-      <TextField label="Workload" name="workload" placeholder="namespace/name" defaultValue={url.get("workload")} key={`w${url.get("workload")}`} />
-      <TextField label="ClusterQueue" name="clusterQueue" defaultValue={url.get("clusterQueue")} key={`q${url.get("clusterQueue")}`} />
-      <TextField label="Cohort" name="cohort" defaultValue={url.get("cohort")} key={`c${url.get("cohort")}`} />
-      <Button type="submit">Apply filters</Button>
-      {narrowed && (
-        <Button look="quiet" onClick={() => url.change({ workload: "", clusterQueue: "", cohort: "" })}>
-          Clear filters
-        </Button>
-      )}
-    </form>
+      onRemove={(token) => {
+        const removed = Object.keys(changeOf(token) ?? {});
+        onChange(Object.fromEntries(removed.map((name) => [name, ""])));
+      }}
+    />
   );
 }

@@ -1,10 +1,10 @@
 // The preemption ledger: preemptor, victims, rule and outcome.
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
-import { useCallback, useMemo, useState } from "react";
+import { type ReactNode, useCallback, useMemo, useState } from "react";
 
+import { Button } from "@/components/ui/button";
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
-import { type Head, PlainTable } from "@/components/ui/plain-table";
 import { ObjectName } from "@/components/ui/object-name";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
@@ -18,16 +18,26 @@ import { useUrl } from "@/lib/hooks/use-url";
 import { type TimeRange, apiBounds, rangeWords } from "@/lib/time-range";
 
 import { roundsQuery } from "../api/preemptions";
-import { costWords, gpuSecondsLost, queuePairs, refusedWords, repeatedPairs, rulesOf, victimWords } from "../model/ledger";
+import { type Filters, tokensOf } from "../model/filters";
+import { costWords, gpuSecondsLost, lossesWords, refusedWords, repeatedPairs, rulesOf, victimWords } from "../model/ledger";
 import { outcomeWords } from "../model/rounds";
 import { PreemptionFilters } from "./preemption-filters";
+import { Preemptors, QueuePairs } from "./preemption-sums";
 import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";
 
 /** More rounds than these are not told apart in one picture. */
 const STORY_ROUNDS = 30;
 
-const COLUMNS: Column<Round>[] = [
+type Line = { kind: "round"; round: Round } | { kind: "victims"; round: Round };
+
+const columnsOf = (onVictims: (round: Round) => void): Column<Line>[] => COLUMNS.map(({ cell, ...column }) => ({ ...column, cell: ({ round }) => cell(round, onVictims) }));
+
+interface RoundColumn extends Omit<Column<Round>, "cell"> {
+  cell: (round: Round, onVictims: (round: Round) => void) => ReactNode;
+}
+
+const COLUMNS: RoundColumn[] = [
   { id: "at", header: "Time", width: "6rem", cell: (round) => <Timestamp at={round.committedAt} /> },
   {
     id: "preemptor",
@@ -46,67 +56,140 @@ const COLUMNS: Column<Round>[] = [
   { id: "rule", header: "Rule", width: "10rem", spare: true, cell: (round) => <span title={rulesOf(round)}>{rulesOf(round)}</span> },
   { id: "victims", header: "Victims", width: "minmax(0, 1.4fr)", cell: (round) => <span title={round.victims.map(({ workload }) => workload).join("\n")}>{round.victims.length === 1 ? <ObjectName name={victimWords(round)} /> : victimWords(round)}</span> },
   { id: "cost", header: "Cost", width: "7rem", narrow: "6.5rem", end: true, cell: (round) => <span className="number">{costWords(round)}</span> },
-  { id: "refused", header: "Refused", width: "4.5rem", spare: true, end: true, cell: (round) => <span title={refusedWords(round)}>{round.refused?.length || "—"}</span> },
+  { id: "refused", header: "Refused", width: "4.5rem", spare: true, end: true, cell: (round, onVictims) => <Refused round={round} onOpen={onVictims} /> },
   { id: "result", header: "Result", width: "minmax(0, 1.7fr)", below: true, cell: (round) => <span className={styles.soft} title={outcomeWords(round)}>{outcomeWords(round)}</span> },
 ];
 
+const VIEWS = [
+  { key: "", words: "Rounds" },
+  { key: "preemptor", words: "By preemptor" },
+  { key: "pair", words: "By queue pair" },
+] as const;
+
 export function PreemptionsPage() {
   const url = useUrl();
-  const { history } = useRouter();
   const [range] = useTimeRange();
   const bounds = useBounds(range);
-  const narrowedTo = { workload: url.get("workload"), clusterQueue: url.get("clusterQueue"), cohort: url.get("cohort"), ...bounds };
-  const list = useInfiniteQuery(roundsQuery(narrowedTo));
+  const filters = { workload: url.get("workload"), clusterQueue: url.get("clusterQueue"), cohort: url.get("cohort"), rule: url.get("rule") };
+  const list = useInfiniteQuery(roundsQuery({ ...filters, ...bounds }));
   const rounds = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  const narrowed = [narrowedTo.workload, narrowedTo.clusterQueue, narrowedTo.cohort].some((value) => value !== "");
+  const by = VIEWS.find(({ key }) => key === url.get("by"))?.key ?? "";
   return (
-    <Page
-      title="Preemptions"
-      lead={rounds.length > 0 ? <Totals rounds={rounds} more={hasNextPage} /> : undefined}
-    >
-      <PreemptionFilters url={url} />
+    <Page title="Preemptions" lead={rounds.length > 0 ? <Totals rounds={rounds} more={hasNextPage} /> : undefined}>
+      <div className={styles.tools}>
+        <PreemptionFilters filters={filters} rounds={rounds} onChange={(changes) => url.change(changes)} />
+        <div className={styles.views} role="group" aria-label="Show">
+          {VIEWS.map(({ key, words }) => (
+            <Button key={key} look="quiet" aria-pressed={by === key} onClick={() => url.change({ by: key }, "replace")}>
+              {words}
+            </Button>
+          ))}
+        </div>
+      </div>
       {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
-      <Card>
-        {list.data === undefined ? (
-          list.isError ? (
-            <Failed error={list.error} onRetry={() => void list.refetch()} />
-          ) : (
-            <Skeleton rows={8} />
-          )
-        ) : rounds.length === 0 ? (
-          narrowed ? (
-            <Empty title="No matching preemptions">
-              <p>Clear the filters or widen the time range.</p>
-            </Empty>
-          ) : (
-            <Empty title={`No preemption: ${rangeWords(range).toLowerCase()}`}>
-              <p>
-                Preemption follows the <code>preemption</code> policies of each ClusterQueue. Every preemption is kept; choose a longer time range to see earlier ones.
-              </p>
-            </Empty>
-          )
+      {list.data === undefined ? (
+        list.isError ? (
+          <Failed error={list.error} onRetry={() => void list.refetch()} />
         ) : (
-          <VirtualTable
-            label="Preemptions, newest first"
-            columns={COLUMNS}
-            rows={rounds}
-            rowKey={(round) => round.id}
-            onOpen={(round) => history.push(`/preemptions/${encodeURIComponent(round.id)}`)}
-            onEnd={onEnd}
-          />
-        )}
-      </Card>
-      {rounds.length > 0 && <QueuePairs rounds={rounds} />}
-      {rounds.length > 0 && (
-        <Card title="Preemption history" aside={rounds.length > STORY_ROUNDS ? `the newest ${STORY_ROUNDS} rounds` : undefined}>
-          <StorylineView rounds={rounds.slice(0, STORY_ROUNDS)} />
+          <Skeleton rows={8} />
+        )
+      ) : rounds.length === 0 ? (
+        <Card>
+          <NoRounds filters={filters} range={range} onRemove={(name) => url.change({ [name]: "" })} />
         </Card>
+      ) : (
+        <>
+          {by === "" && <Ledger rounds={rounds} onEnd={onEnd} />}
+          {by === "preemptor" && <Preemptors rounds={rounds} more={hasNextPage} onEnd={onEnd} onOpen={(workload) => url.change({ workload, by: "" })} />}
+          {by !== "preemptor" && <QueuePairs rounds={rounds} />}
+          {by === "" && (
+            <Card title="Preemption history" aside={rounds.length > STORY_ROUNDS ? `the newest ${STORY_ROUNDS} rounds` : undefined}>
+              <StorylineView rounds={rounds.slice(0, STORY_ROUNDS)} />
+            </Card>
+          )}
+        </>
       )}
     </Page>
+  );
+}
+
+function Ledger({ rounds, onEnd }: { rounds: Round[]; onEnd: () => void }) {
+  const { history } = useRouter();
+  const [opened, setOpened] = useState<readonly string[]>([]);
+  const toggle = useCallback((id: string) => setOpened((known) => (known.includes(id) ? known.filter((other) => other !== id) : [...known, id])), []);
+  const columns = useMemo(() => columnsOf(({ id }) => toggle(id)), [toggle]);
+  const lines = useMemo(
+    () => rounds.flatMap((round): Line[] => [{ kind: "round", round }, ...(opened.includes(round.id) ? [{ kind: "victims", round } as const] : [])]),
+    [rounds, opened],
+  );
+  return (
+    <Card>
+      <VirtualTable
+        label="Preemptions, newest first"
+        columns={columns}
+        rows={lines}
+        rowKey={({ kind, round }) => (kind === "round" ? round.id : `${round.id} victims`)}
+        whole={({ kind, round }) => kind === "victims" && <Losses round={round} />}
+        keys={{ v: ({ round }) => toggle(round.id) }}
+        onOpen={({ round }) => history.push(`/preemptions/${encodeURIComponent(round.id)}`)}
+        onEnd={onEnd}
+      />
+    </Card>
+  );
+}
+
+/** Below a round: what each victim lost, and which candidates were refused. */
+function Losses({ round }: { round: Round }) {
+  const refused = round.refused ?? [];
+  const words = `Victims: ${lossesWords(round)}`;
+  return (
+    <span className={styles.losses} title={`${words}\n${refusedWords(round)}`}>
+      {words}
+      {refused.length > 0 && (
+        <>
+          {" "}
+          <strong>refused {refused.length}:</strong> {refused.map(({ workload, rule }) => `${workload} (${rule})`).join(", ")}
+        </>
+      )}
+    </span>
+  );
+}
+
+function Refused({ round, onOpen }: { round: Round; onOpen: (round: Round) => void }) {
+  const count = round.refused?.length ?? 0;
+  if (count === 0) return <>—</>;
+  return (
+    <button type="button" className={styles.count} title={refusedWords(round)} aria-label={`${count} refused: show them`} onClick={() => onOpen(round)}>
+      {count}
+    </button>
+  );
+}
+
+function NoRounds({ filters, range, onRemove }: { filters: Filters; range: TimeRange; onRemove: (name: string) => void }) {
+  const tokens = tokensOf(filters);
+  if (tokens.length === 0) {
+    return (
+      <Empty title={`No preemption: ${rangeWords(range).toLowerCase()}`}>
+        <p>
+          Preemption follows the <code>preemption</code> policies of each ClusterQueue. Every preemption is kept; choose a longer time range to see earlier ones.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No matching preemptions">
+      <p className={styles.removals}>
+        {tokens.map((token) => (
+          <Button key={token} onClick={() => onRemove(token.slice(0, token.indexOf(":")))}>
+            Remove {token}
+          </Button>
+        ))}
+      </p>
+    </Empty>
   );
 }
 
@@ -123,27 +206,6 @@ function Totals({ rounds, more }: { rounds: Round[]; more: boolean }) {
         </span>
       )}
     </>
-  );
-}
-
-function QueuePairs({ rounds }: { rounds: Round[] }) {
-  const figures: Head[] = [{ words: "Rounds", figure: true }, { words: "Victims", figure: true, spare: true }, { words: "Cost", figure: true }];
-  return (
-    <Card title="By queue pair">
-      <PlainTable label="Preemptions by queue pair" heads={["Preemptor queue", "Victim queue", ...figures]}>
-        {queuePairs(rounds).map((pair) => (
-          <tr key={`${pair.preemptor} ${pair.victim}`}>
-            <th scope="row">{pair.preemptor}</th>
-            <td>{pair.victim}</td>
-            <td data-figure>{pair.rounds}</td>
-            <td data-figure data-spare>
-              {pair.victims}
-            </td>
-            <td data-figure>{gpuHours(pair.gpuSeconds)}</td>
-          </tr>
-        ))}
-      </PlainTable>
-    </Card>
   );
 }
 

@@ -8,14 +8,14 @@ import { Card, Page } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
 import { type Head, PlainTable } from "@/components/ui/plain-table";
 import { View } from "@/components/ui/view";
-import { CopyButton } from "@/components/ui/code-block";
+import { CodeBlock, CopyButton } from "@/components/ui/code-block";
 import type { Round, RoundVictim } from "@/lib/api/types";
-import { workloadAddress } from "@/lib/events";
+import { typeWords, workloadAddress } from "@/lib/events";
 import { byResource, formatAmount, shortResource } from "@/lib/format/amounts";
 import { ruleWords } from "@/lib/format/rules";
-import { formatDuration } from "@/lib/format/times";
+import { formatAbsolute, formatDuration } from "@/lib/format/times";
 
-import { chainQuery, roundQuery } from "../api/preemptions";
+import { chainQuery, roundEventsQuery, roundQuery } from "../api/preemptions";
 import { freedWords, isOpen, lostWords, outcomeWords, podsWords, releasedCount, stageWords, titleOf } from "../model/rounds";
 import { StageBadge } from "./stage-badge";
 import { StorylineView } from "./storyline-view";
@@ -66,6 +66,7 @@ function Body({ round }: { round: Round }) {
         <Decision round={round} />
       </div>
       <Chain round={round} />
+      <Payloads id={round.id} />
     </>
   );
 }
@@ -136,6 +137,27 @@ function Figures({ round }: { round: Round }) {
           </tr>
         ))}
       </PlainTable>
+    </Card>
+  );
+}
+
+/** What the log has of the round, each event as it was recorded. */
+function Payloads({ id }: { id: string }) {
+  const events = useQuery(roundEventsQuery(id)).data?.items ?? [];
+  if (events.length === 0) return null;
+  return (
+    <Card title="Payload" aside={`${events.length} ${events.length === 1 ? "event" : "events"}`}>
+      {events.map((event) => (
+        <details key={event.position} className={styles.payload}>
+          <summary>
+            {typeWords(event.type)} <span className={styles.soft}>{formatAbsolute(event.at)}</span>
+          </summary>
+          <p>
+            <RouterLink to={`/events?open=${event.position}`}>Event #{event.position}</RouterLink>
+          </p>
+          <CodeBlock label="event" text={JSON.stringify(event.data, null, 2)} />
+        </details>
+      ))}
     </Card>
   );
 }

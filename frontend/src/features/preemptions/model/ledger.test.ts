@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Round, RoundVictim } from "@/lib/api/types";
 
-import { costWords, gpuSecondsLost, queuePairs, refusedWords, repeatedPairs, rulesOf, victimWords } from "./ledger";
+import { costWords, gpuSecondsLost, lossesWords, preemptorSums, queuePairs, refusedWords, repeatedPairs, rulesOf, victimWords } from "./ledger";
 
 const GPU = "a100/nvidia.com/gpu";
 
@@ -41,4 +41,16 @@ test("pairs of queues are summed, the most costly first", () => {
 test("workloads that preempt each other again and again are told, whichever did", () => {
   const rounds = [round("a/p", [victim("b/x", "l")]), round("b/x", [victim("a/p", "l")]), round("a/p", [victim("b/x", "l")]), round("a/q", [victim("b/x", "l")])];
   expect(repeatedPairs(rounds)).toEqual([{ names: ["a/p", "b/x"], rounds: 3 }]);
+});
+
+test("preemptors are summed, the most costly first, and victims told by what they lost", () => {
+  const small = { ...round("a/p", [victim("b/x", "language", 1, 900)]), committedAt: "2026-05-04T12:00:00Z" };
+  const large = { ...round("a/q", [victim("b/y", "language", 1, 3600), victim("b/z", "language", 8, 3600)]), committedAt: "2026-05-04T11:00:00Z" };
+  const sums = preemptorSums([small, large, { ...small, committedAt: "2026-05-04T12:30:00Z" }]);
+  expect(sums.map(({ preemptor, rounds, victims }) => [preemptor, rounds, victims])).toEqual([
+    ["a/q", 1, 2],
+    ["a/p", 2, 2],
+  ]);
+  expect(sums[1]?.last).toBe("2026-05-04T12:30:00Z");
+  expect(lossesWords(large)).toBe("b/z 8 GPU-h, b/y 1 GPU-h");
 });

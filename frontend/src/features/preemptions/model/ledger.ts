@@ -7,8 +7,50 @@ import { lostWords } from "./rounds";
 const MIN_REPEATS = 3;
 
 /** The rules by which the victims were preempted, each once. */
-export function rulesOf({ victims }: Round): string {
-  return [...new Set(victims.map(({ reason }) => reason))].join(", ");
+export function rulesListOf({ victims }: Round): string[] {
+  return [...new Set(victims.map(({ reason }) => reason))];
+}
+
+/** The same in words. */
+export function rulesOf(round: Round): string {
+  return rulesListOf(round).join(", ");
+}
+
+/** What the victims lost, the most first: "b/x 1.1 GPU-h, b/y 0.8 GPU-h". */
+export function lossesWords(round: Round): string {
+  const victims = round.victims.toSorted((one, other) => gpuSecondsOf([other]) - gpuSecondsOf([one]));
+  return victims.map((victim) => `${victim.workload} ${costWords({ ...round, victims: [victim] })}`).join(", ");
+}
+
+export interface PreemptorSum {
+  preemptor: string;
+  clusterQueue: string;
+  priority: number;
+  rules: string[];
+  rounds: number;
+  victims: number;
+  gpuSeconds: number;
+  /** When it preempted last. */
+  last: string;
+}
+
+/** What each preemptor cost, the most costly first. */
+export function preemptorSums(rounds: readonly Round[]): PreemptorSum[] {
+  const sums = new Map<string, PreemptorSum>();
+  for (const round of rounds) {
+    const known = sums.get(round.preemptor);
+    sums.set(round.preemptor, {
+      preemptor: round.preemptor,
+      clusterQueue: known?.clusterQueue ?? round.clusterQueue,
+      priority: known?.priority ?? round.preemptorPriority,
+      rules: [...new Set([...(known?.rules ?? []), ...rulesListOf(round)])],
+      rounds: (known?.rounds ?? 0) + 1,
+      victims: (known?.victims ?? 0) + round.victims.length,
+      gpuSeconds: (known?.gpuSeconds ?? 0) + gpuSecondsOf(round.victims),
+      last: known === undefined || Date.parse(known.last) < Date.parse(round.committedAt) ? round.committedAt : known.last,
+    });
+  }
+  return [...sums.values()].sort((one, other) => other.gpuSeconds - one.gpuSeconds || other.victims - one.victims || one.preemptor.localeCompare(other.preemptor));
 }
 
 /** The victims in few words: one by name, more by count and queue. */

@@ -18847,6 +18847,8 @@ export interface operations {
                 clusterQueue?: string;
                 /** @description Of either side, then */
                 cohort?: string;
+                /** @description Of a victim, such as `InCohortReclamation` */
+                rule?: string;
                 /** @description Only rounds decided at or after this time (RFC 3339) */
                 since?: string | null;
                 /** @description Only rounds decided before or at this time (RFC 3339) */
