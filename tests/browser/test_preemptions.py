@@ -150,15 +150,16 @@ def test_the_ledger_is_narrowed_in_the_address(screen: Screen) -> None:
     page.get_by_role("option", name="workload:story/first").click()
     expect(page).to_have_url(re.compile("workload=story/first"))
     expect(page.get_by_text("Preemption 1 of 1")).to_be_visible()
-    page.get_by_role("button", name="Remove workload:story/first").click()
     field.fill("rule:InCohortReclamation")
     field.press("Enter")
-    expect(page.get_by_text("Preemption 1 of 1")).to_be_visible()
-    field.fill("cohort:nowhere")
-    field.press("Enter")
     expect(page.get_by_text("No matching preemptions")).to_be_visible()
-    page.get_by_role("main").get_by_role("button", name="Remove cohort:nowhere").last.click()
+    page.get_by_role("button", name="Remove rule:InCohortReclamation").last.click()
     expect(page.get_by_text("Preemption 1 of 1")).to_be_visible()
+    field.fill("rule:InClus")
+    page.get_by_role("option", name="rule:InClusterQueue").click()
+    expect(page.get_by_text("Preemption 1 of 1")).to_be_visible()
+    page.get_by_role("button", name="Remove workload:story/first").click()
+    expect(page).not_to_have_url(re.compile("workload="))
     assert screen.violations() == []
 
 

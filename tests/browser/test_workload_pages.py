@@ -101,6 +101,24 @@ def test_all_that_match_are_acted_on_as_one_set(screen: Screen, client: Headgate
     assert screen.violations() == []
 
 
+def test_a_row_that_no_longer_matches_stays_in_sight(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    """Line 4: nothing moves by itself; a list that is read anew is without it."""
+    client.submit_batch([workload(f"gone-{number}", gpus=99) for number in range(3)])
+    screen.open("/workloads?filter=gone-+-phase:OnHold", "Workloads")
+    expect(screen.row("gone-2")).to_be_visible()
+    client.act(f"/v1/namespaces/{NAMESPACE}/workloads/gone-1/hold", {"reason": "a pause"})
+    expect(screen.row("gone-1")).to_contain_text("no longer matches")
+    places = screen.page.get_by_role("row").filter(has_text="gone-")
+    for place, number in enumerate((2, 1, 0)):
+        expect(places.nth(place)).to_contain_text(f"gone-{number}")
+    assert screen.violations() == []
+    screen.page.reload()
+    expect(screen.row("gone-2")).to_be_visible()
+    expect(screen.row("gone-1")).to_have_count(0)
+
+
 def test_columns_are_moved_by_pointer_and_by_keys(screen: Screen, client: HeadgateClient) -> None:
     """Line 4: the address keeps the order of the columns."""
     client.submit_batch([workload("moved", gpus=99)])

@@ -17,7 +17,7 @@ import { groupWords, reasonOf } from "../model/summary";
 import styles from "./workloads-page.module.css";
 
 export type GridItem =
-  | { kind: "row"; row: WorkloadRow }
+  | { kind: "row"; row: WorkloadRow; isGone?: boolean }
   | { kind: "group"; group: WorkloadGroup; words: ReactNode; open: boolean }
   | { kind: "more"; group: WorkloadGroup; left: number };
 
@@ -96,7 +96,7 @@ export interface WorkloadTableProps {
 export function WorkloadTable({ items, columns, order, onOrder, onMove, opened, onOpen, onGroup, onMore, onFilter, selection, onSelection, onEnd }: WorkloadTableProps) {
   const looks: Column<GridItem>[] = columns.map((name) => {
     const { cell, ...look } = LOOKS[name];
-    return { id: name, header: COLUMN_WORDS[name], ordered: ORDERED.includes(name), ...look, cell: (item) => (item.kind === "row" ? cell(item.row, onFilter) : item.kind === "group" ? sumOf(item, name, columns) : null) };
+    return { id: name, header: COLUMN_WORDS[name], ordered: ORDERED.includes(name), ...look, cell: (item) => (item.kind === "row" ? cellOf(item, name, columns, cell(item.row, onFilter)) : item.kind === "group" ? sumOf(item, name, columns) : null) };
   });
   const isGrouped = items.some(({ kind }) => kind === "group");
   return (
@@ -131,6 +131,17 @@ export function WorkloadTable({ items, columns, order, onOrder, onMove, opened, 
 function itemKey(item: GridItem): string {
   if (item.kind === "row") return rowKey(item.row);
   return `${item.kind} ${item.group.value}`;
+}
+
+/** The cell of a row; one that is no part of the list any more says so in place of its reason. */
+function cellOf({ isGone }: Extract<GridItem, { kind: "row" }>, name: ColumnName, columns: ColumnName[], cell: ReactNode): ReactNode {
+  if (!isGone || name !== (columns.includes("reason") ? "reason" : "name")) return cell;
+  return (
+    <span className={styles.gone}>
+      {name === "name" && <>{cell} </>}
+      no longer matches
+    </span>
+  );
 }
 
 const SUMMED: readonly ColumnName[] = ["gpu", "pods", "reason"];

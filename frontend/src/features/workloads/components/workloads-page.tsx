@@ -11,7 +11,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 import { firstRowsQuery, groupsQuery, rowsQuery } from "../api/workload-rows";
 import { exact, filterChange, tokensIn, withToken, withoutToken } from "../model/filter-text";
 import { type Grid, type GroupName, NEWEST_FIRST, gridIn, movedColumn, nextOrder, totalOf } from "../model/grid";
-import { type Anchor, anchorOf, rowKey, splitAtAnchor } from "../model/list-anchor";
+import { type Anchor, type KeptRow, anchorOf, rowKey, splitAtAnchor, withGone } from "../model/list-anchor";
 import { type FrozenSet, type Selection, chosenIn } from "../model/selection";
 import { GridBar } from "./grid-bar";
 import { GridViews } from "./grid-views";
@@ -50,6 +50,9 @@ function Rows({ grid }: { grid: Grid }) {
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  // Rows that were shown stay in sight when they no longer match; those of another filter never were.
+  const [kept, setKept] = useState<{ of: WorkloadRow[]; rows: KeptRow[] }>({ of: [], rows: [] });
+  if (kept.of !== shown && !list.isPlaceholderData) setKept({ of: shown, rows: withGone(kept.rows, shown, hasNextPage) });
   if (list.data === undefined) return <NotYet query={list} />;
   return (
     <>
@@ -58,8 +61,11 @@ function Rows({ grid }: { grid: Grid }) {
         grid={grid}
         total={list.data.pages[0]?.total?.count}
         waiting={waiting}
-        onLetIn={() => setAnchor(anchorOf(rows))}
-        items={shown.map((row) => ({ kind: "row", row }))}
+        onLetIn={() => {
+          setAnchor(anchorOf(rows));
+          setKept({ of: [], rows: [] });
+        }}
+        items={list.isPlaceholderData ? shown.map((row) => ({ kind: "row", row })) : kept.rows.map(({ row, isGone }) => ({ kind: "row", row, isGone }))}
         onEnd={onEnd}
       />
     </>

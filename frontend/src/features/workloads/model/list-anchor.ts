@@ -40,3 +40,25 @@ function countNewer(rows: WorkloadRow[], anchor: Anchor): number {
   const older = rows.findIndex((row) => Date.parse(row.submittedAt) <= Date.parse(anchor.at));
   return older < 0 ? rows.length : older;
 }
+
+export interface KeptRow {
+  row: WorkloadRow;
+  /** It was shown and is no part of the list any more. */
+  isGone: boolean;
+}
+
+/** The rows of a list with those that were shown and have left it, at their places; `hasMore` where not all of it is read. */
+export function withGone(before: readonly KeptRow[], rows: readonly WorkloadRow[], hasMore: boolean): KeptRow[] {
+  const now = new Set(rows.map(rowKey));
+  const last = before.findLastIndex(({ row }) => now.has(rowKey(row)));
+  const behind = new Map<string, KeptRow[]>();
+  let previous = "";
+  before.forEach(({ row }, place) => {
+    const key = rowKey(row);
+    if (now.has(key)) previous = key;
+    // What stood behind all others may have been pushed to a page that is not read.
+    else if (place < last || !hasMore) behind.set(previous, [...(behind.get(previous) ?? []), { row, isGone: true }]);
+  });
+  const kept = rows.flatMap((row) => [{ row, isGone: false }, ...(behind.get(rowKey(row)) ?? [])]);
+  return [...(behind.get("") ?? []), ...kept];
+}
