@@ -7,7 +7,7 @@ import { formatAmount, shortResource } from "@/lib/format/amounts";
 import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import type { TimeRange } from "@/lib/time-range";
 
-import { PartialNote } from "./states";
+import { PartialNote, Skeleton } from "./states";
 import { TimeChart } from "./time-chart";
 import { View } from "./view";
 
@@ -24,6 +24,8 @@ export function NodeUse({ name, resource, children }: NodeUseProps) {
   const [since, tellOfLog] = useLogBeginning(LAST_DAY);
   const usage = useQuery(nodeUsageQuery(name, since));
   tellOfLog(usage.data);
+  // The points of the whole day are too far apart for the shorter axis.
+  if (since !== undefined && usage.isPlaceholderData) return <Skeleton rows={4} />;
   return (
     <View query={usage} rows={4}>
       {({ points, complete, dataSince }) => {

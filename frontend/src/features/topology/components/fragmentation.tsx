@@ -1,7 +1,7 @@
 // How the largest gang of each level went over time, below all that was free and that no gang of the level could use.
 import { useQuery } from "@tanstack/react-query";
 
-import { PartialNote } from "@/components/ui/states";
+import { PartialNote, Skeleton } from "@/components/ui/states";
 import { TimeChart } from "@/components/ui/time-chart";
 import { View } from "@/components/ui/view";
 import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
@@ -22,19 +22,25 @@ export function Fragmentation({ topology, resource, at }: { topology: string; re
   const pod = podOf(resource, sizeOf(url.get("size") || "1"));
   const history = useQuery(fragmentationQuery(topology, pod, { ...apiBounds(range, Date.parse(at)), ...(since && { since }) }));
   tellOfLog(history.data);
+  // The points of the whole range are too far apart for the shorter axis.
+  const isThin = since !== undefined && history.isPlaceholderData && history.data.points.filter(({ at: seen }) => seen >= since).length <= 1;
   return (
     <section className={panel.panel} aria-labelledby="fragmentation">
       <header className={panel.head}>
         <h2 id="fragmentation">Fragmentation over time</h2>
       </header>
-      <View query={history} rows={3}>
-        {(found) => (
-          <>
-            {!found.complete && <PartialNote>Too much data for this range. Choose a shorter range.</PartialNote>}
-            <Lines lines={linesOf(found.points)} at={at} since={since} />
-          </>
-        )}
-      </View>
+      {isThin ? (
+        <Skeleton rows={3} />
+      ) : (
+        <View query={history} rows={3}>
+          {(found) => (
+            <>
+              {!found.complete && <PartialNote>Too much data for this range. Choose a shorter range.</PartialNote>}
+              <Lines lines={linesOf(found.points)} at={at} since={since} />
+            </>
+          )}
+        </View>
+      )}
     </section>
   );
 }

@@ -16,6 +16,7 @@ import { shownMoment } from "@/lib/past";
 
 import { type LogSelection, podsQuery } from "../api/pods";
 import { type PodLogs, usePodLogs } from "../api/use-pod-logs";
+import { hasEnded, stageOf } from "../model/actions";
 import { podName } from "../model/pods";
 import { DownloadButton, useLogSearch } from "./log-tools";
 import styles from "./logs.module.css";
@@ -181,7 +182,7 @@ function Output({ workload, logs, children }: { workload: WorkloadObject; logs: 
   if (logs.error !== undefined) return <Failed error={logs.error} />;
   if (logs.buffer.lines.length > 0) return children;
   if (logs.link === "connecting") return <Skeleton rows={8} />;
-  if (logs.link === "ended") return <Empty title="No output">The pods wrote no output, or their logs have expired.</Empty>;
+  if (logs.link === "ended" || hasEnded(stageOf(workload))) return <Empty title="No output">The pods wrote no output, or their logs have expired.</Empty>;
   return <Empty title="No output yet">{workload.status?.admission ? "Lines appear as the pods write them." : "The workload has no running pods."}</Empty>;
 }
 
