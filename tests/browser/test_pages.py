@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from contextlib import suppress
-from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -88,9 +87,9 @@ def test_the_queues_show_quota_and_usage(screen: Screen) -> None:
     for name in ("everyone", QUEUE, LENDER):
         expect(screen.page.get_by_role("treegrid").get_by_text(name).first).to_be_visible()
     expect(screen.page.get_by_role("img", name="GPU of a100").first).to_be_visible()
+    cohort = screen.row("everyone")
     # Rows of others may name a queue that they borrow from.
-    named = partial(screen.page.get_by_role, "row")
-    cohort, lender = (named(name=re.compile(f"^{each} ")) for each in ("everyone", LENDER))
+    lender = screen.page.get_by_role("row", name=re.compile(f"^{LENDER} "))
     expect(cohort.get_by_role("gridcell").nth(3)).to_have_text("8")
     expect(lender.get_by_role("gridcell").nth(3)).to_have_text("4")
     for head in ("Used, GPU", "Nominal, GPU", "Pending, GPU"):
