@@ -210,7 +210,7 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
         {formatDuration(victim.runningSeconds)}
       </td>
       <td className="number">{freedWords([victim])}</td>
-      <td>
+      <td className={styles.stage}>
         <Badge tone={TONES[victim.stage] ?? "wait"} icon={victim.stage === "Released" || victim.stage === "LeftLater" ? CircleCheck : victim.stage === "Cancelled" ? Undo2 : Hourglass}>
           {stageWords(victim)}
         </Badge>
