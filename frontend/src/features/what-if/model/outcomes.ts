@@ -20,6 +20,7 @@ const EFFECTS: Record<Effect["what"], string> = {
 /** The outcome of a workload, as the end of a sentence that begins with its name. */
 export function verdictWords({ verdict, inTheEnd }: Foreseen): string {
   const first = VERDICTS[verdict];
+  if (inTheEnd === "Gone" && verdict === "Admitted") return "Would be removed once its pods have stopped";
   return inTheEnd === verdict ? first : `${first}; after their eviction: ${VERDICTS[inTheEnd].toLowerCase()}`;
 }
 
