@@ -99,8 +99,8 @@ def test_the_partitions_of_a_worker_that_hangs_are_taken_over(adapters: Adapters
     sweep(worker, frozenset(), lambda: False)
     assert 0 < len(admitted(adapters.log)) < len(QUEUES)
 
-    for _ in range(2):
-        clock.seconds += NEGLECTED_SECONDS + 1
+    for _ in range(int(NEGLECTED_SECONDS) + 2):
+        clock.seconds += 1
         sweep(worker, frozenset(), lambda: False)
     assert len(admitted(adapters.log)) == len(QUEUES)
 
@@ -206,6 +206,13 @@ def test_a_worker_with_long_turns_at_many_partitions_is_not_taken_for_absent() -
         if seconds % 20 == 0:
             rows.plan("c", "other")
         assert set(shares.share_of("one", rows, float(seconds)) or ()) == {"a", "b"}
+
+
+def test_a_worker_that_did_not_look_for_long_takes_none_for_absent() -> None:
+    rows: Any = Rows({"a": "one", "b": "one", "c": "other", "d": "other"})
+    shares = Shares(lambda: {presence_of("one"), presence_of("other")})
+    for seconds in (0.0, 1.0, 1.0 + 2 * NEGLECTED_SECONDS, 3.0 + 2 * NEGLECTED_SECONDS):
+        assert set(shares.share_of("one", rows, seconds) or ()) == {"a", "b"}
 
 
 def test_what_a_worker_starves_that_plans_other_partitions_is_taken_over_at_last() -> None:

@@ -313,8 +313,10 @@ NEGLECTED_SECONDS, STARVED_SECONDS = 30.0, 300.0
 """After so long with work and without a plan, the worker of a partition is taken for absent.
 
 It takes the longer time if it plans other partitions, as one does that has many with much work. One
-that goes on plans what it takes for its share, and is present again.
+that goes on plans what it takes for its share, and is present again. What passes between two looks
+counts as `MAX_LOOK_SECONDS` at most: a worker that loads its fold does not see whether others plan.
 """
+MAX_LOOK_SECONDS = 2.0
 RECONNECT_SECONDS = 5.0
 
 
@@ -337,6 +339,7 @@ class Shares:
     present: Callable[[], Collection[str]] = tuple
     _asked_at: float = float("-inf")
     _seen_at: float = float("-inf")
+    _looked: float = 0.0
     _share: frozenset[str] | None = None
     _epochs: dict[str, int] = field(default_factory=dict)
     _planned_at: dict[str, float] = field(default_factory=dict)
@@ -350,10 +353,11 @@ class Shares:
         """The partitions of a worker at a time in seconds; None for all, if it is the only one."""
         is_new = self._share is not None and not self._epochs.keys() >= set(due)
         if is_new or now - self._asked_at >= SHARE_SECONDS:
+            self._looked += min(now - self._asked_at, MAX_LOOK_SECONDS)
             self._asked_at, own = now, presence_of(owner)
             present = set(self.present())
             if own in present and len(present) > 1:
-                self._seen_at, self._share = now, self._shared_out(partitions, present, own, now)
+                self._seen_at, self._share = now, self._shared_out(partitions, present, own)
             elif own in present or now - self._seen_at >= RECONNECT_SECONDS:
                 self._share = None
                 self._waiting.clear()
@@ -363,10 +367,8 @@ class Shares:
         """Those of some partitions that the worker schedules by its latest share."""
         return due if self._share is None else self._share.intersection(due)
 
-    def _shared_out(
-        self, partitions: Partitions, present: set[str], own: str, now: float
-    ) -> frozenset[str]:
-        rows, due = partitions.rows(), set(partitions.agenda().due)
+    def _shared_out(self, partitions: Partitions, present: set[str], own: str) -> frozenset[str]:
+        rows, due, now = partitions.rows(), set(partitions.agenda().due), self._looked
         owners = {row.key: presence_of(row.owner or "") for row in rows}
         for row in rows:
             if self._epochs.get(row.key, row.epoch) != row.epoch:
