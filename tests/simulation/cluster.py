@@ -11,6 +11,7 @@ from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.commands.append_unit import unit_of
 from headgate.application.commands.requests import DesiredObject, StreamCommand
+from headgate.application.failures import Backoff
 from headgate.application.live_state import LiveState
 from headgate.application.ports import Appended, AppendUnit, NewEvent, Unavailable
 from headgate.application.readiness import recover_from_rewind
@@ -20,7 +21,7 @@ from headgate.application.run_partition import (
     run_partition,
     synced_agenda,
 )
-from headgate.application.scheduling_cycles import Backoff, CycleRecord
+from headgate.application.scheduling_cycles import CycleRecord
 from headgate.application.snapshot_store import SnapshotRule
 from headgate.domain.recorded_event import DomainEvent, EventIgnored, EventMetadata, workload_stream
 from headgate.domain.rejection import Rejection

@@ -208,6 +208,30 @@ def test_a_worker_with_long_turns_at_many_partitions_is_not_taken_for_absent() -
         assert set(shares.share_of("one", rows, float(seconds)) or ()) == {"a", "b"}
 
 
+def test_what_a_worker_takes_over_stays_when_the_next_worker_comes(adapters: Adapters) -> None:
+    record(adapters.log, *cluster(*QUEUES))
+    sweep(_scheduler(adapters, "gone", Clock(), set()), frozenset(), lambda: False)
+    assert {row.owner for row in adapters.partitions.rows()} == {"gone"}
+    present = {presence_of("one"), presence_of("two")}
+    workers = [_scheduler(adapters, name, Clock(), present) for name in ("one", "two")]
+    for worker in workers:
+        sweep(worker, frozenset(), lambda: False)
+    shares = {worker.owner: worker.live.share for worker in workers}
+    for row in adapters.partitions.rows():
+        assert row.key in (shares[row.owner] or ())
+    epochs = {row.key: row.epoch for row in adapters.partitions.rows()}
+    for worker in workers:
+        sweep(worker, frozenset(), lambda: False)
+    assert {row.key: row.epoch for row in adapters.partitions.rows()} == epochs
+
+    holds = next(name for name, share in shares.items() if share and INSTALLATION in share)
+    present.add(presence_of("three"))
+    sweep(_scheduler(adapters, "three", Clock(), present), frozenset(), lambda: False)
+    rows = {row.key: row.owner for row in adapters.partitions.rows()}
+    assert rows[INSTALLATION] == holds
+    assert "three" in rows.values()
+
+
 def test_a_worker_that_did_not_look_for_long_takes_none_for_absent() -> None:
     rows: Any = Rows({"a": "one", "b": "one", "c": "other", "d": "other"})
     shares = Shares(lambda: {presence_of("one"), presence_of("other")})

@@ -1,5 +1,6 @@
 """Failures of a use case other than a rejection."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from headgate.application.ports import Unavailable
@@ -79,3 +80,16 @@ class GapInLog(AssertionError):
     def __init__(self, told: str, came: int = 0) -> None:
         super().__init__(told)
         self.came = came
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """When a halted partition is tried again: twice the wait after every failure in a row."""
+
+    first_seconds: int = 1
+    max_seconds: int = 300
+
+    def seconds_after(self, failures: int) -> int:
+        """The wait after this many failures in a row, counting the latest."""
+        doublings = min(max(failures - 1, 0), 30)
+        return min(self.first_seconds << doublings, self.max_seconds)

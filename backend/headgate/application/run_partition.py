@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from headgate.application.commands.append_unit import unit_of
-from headgate.application.failures import GapInLog
+from headgate.application.failures import Backoff, GapInLog
 from headgate.application.live_state import NEVER_SYNCED, LiveState
 from headgate.application.ports import (
     Agenda,
@@ -22,7 +22,6 @@ from headgate.application.ports import (
 )
 from headgate.application.scheduling_cycles import (
     SCHEDULER,
-    Backoff,
     CycleRecord,
     PlanRequest,
     Shares,
@@ -376,7 +375,8 @@ def sweep(
     agenda = synced_agenda(scheduler)
     scheduler.live.keep_share(share_of(scheduler.elapsed(), agenda.due))
     decisions, left_to_others = 0, set[str]()
-    for key in sorted(scheduler.shares.own(agenda.due), key=lambda due: (due not in nudged, due)):
+    wanted = scheduler.shares.to_plan(agenda.due)
+    for key in sorted(wanted, key=lambda due: (due not in nudged, due)):
         if is_stopping():
             break
         turn = run_partition(scheduler, key)

@@ -294,19 +294,6 @@ def _reservations(planned: PlannedBatch) -> int:
     return sum(isinstance(new.event, WorkloadQuotaReserved) for new in events)
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """When a halted partition is tried again: twice the wait after every failure in a row."""
-
-    first_seconds: int = 1
-    max_seconds: int = 300
-
-    def seconds_after(self, failures: int) -> int:
-        """The wait after this many failures in a row, counting the latest."""
-        doublings = min(max(failures - 1, 0), 30)
-        return min(self.first_seconds << doublings, self.max_seconds)
-
-
 SHARE_PREFIX = "headgate-share"
 SHARE_SECONDS = 1.0
 NEGLECTED_SECONDS, STARVED_SECONDS = 30.0, 300.0
@@ -346,6 +333,7 @@ class Shares:
     _of_others: dict[str, str] = field(default_factory=dict)
     _waiting: dict[str, float] = field(default_factory=dict)
     _absent: set[str] = field(default_factory=set)
+    _to_claim: frozenset[str] = frozenset()
 
     def share_of(
         self, owner: str, partitions: Partitions, now: float, due: Collection[str] = ()
@@ -359,13 +347,21 @@ class Shares:
             if own in present and len(present) > 1:
                 self._seen_at, self._share = now, self._shared_out(partitions, present, own)
             elif own in present or now - self._seen_at >= RECONNECT_SECONDS:
-                self._share = None
+                self._share, self._to_claim = None, frozenset()
                 self._waiting.clear()
         return self._share
 
     def own(self, due: Collection[str]) -> Collection[str]:
         """Those of some partitions that the worker schedules by its latest share."""
         return due if self._share is None else self._share.intersection(due)
+
+    def to_plan(self, due: Collection[str]) -> Collection[str]:
+        """Those of the share that are due, and once those that another worker had last.
+
+        Their rows name this one from then on, so that they stay when the next worker comes or goes.
+        """
+        claimed, self._to_claim = self._to_claim, frozenset()
+        return claimed.union(self.own(due)) if claimed else self.own(due)
 
     def _shared_out(self, partitions: Partitions, present: set[str], own: str) -> frozenset[str]:
         rows, due, now = partitions.rows(), set(partitions.agenda().due), self._looked
@@ -380,6 +376,8 @@ class Shares:
             self._note_neglect(key, now, is_due=key in due)
         self._absent &= present
         shares = shared_out(list(owners), owners, (present - self._absent) | {own})
+        retried = {row.key for row in rows if row.retry_at is not None}
+        self._to_claim = frozenset(k for k in shares[own] - retried if owners[k] != own)
         others = shares.keys() - {own}
         self._of_others = {key: worker for worker in others for key in shares[worker]}
         return shares[own]
