@@ -43,11 +43,17 @@ def test_a_local_queue_tells_what_it_used_of_late(admin: Api, schedule: Callable
     assert counted["lastUpdate"].endswith("Z")
 
 
-def test_places_are_reported_in_queue_and_cohort(admin: Api, schedule: Callable[[], int]) -> None:
+@pytest.fixture(scope="module")
+def pending(admin: Api, schedule: Callable[[], int]) -> int:
+    """Three pending workloads, two of them in `main`; the position at which they have reasons."""
     for name, queue, priority in (("a", "main", 1), ("b", "side", 2), ("c", "main", 0)):
         made = admin.post(f"{HERE}/workloads", workload(name, queue=queue, priority=priority))
         assert made.status_code == 201, made.text
-    listed = admin.caught_up("/v1/clusterqueues/main/pendingworkloads", schedule()).json()
+    return schedule()
+
+
+def test_places_are_reported_in_queue_and_cohort(admin: Api, pending: int) -> None:
+    listed = admin.caught_up("/v1/clusterqueues/main/pendingworkloads", pending).json()
     assert listed["kind"] == "PendingWorkloadsSummary"
     line = listed["items"]
     assert [
@@ -61,9 +67,10 @@ def test_places_are_reported_in_queue_and_cohort(admin: Api, schedule: Callable[
     assert told == {"clusterQueue": 2, "localQueue": 2, "cohort": 3, "of": 2}
 
 
-def test_expected_starts_are_told_where_they_are_asked_for(admin: Api) -> None:
+def test_expected_starts_are_told_where_they_are_asked_for(admin: Api, pending: int) -> None:
     for path in ("/v1/clusterqueues/main", f"{HERE}/localqueues/main"):
-        line = admin.get(f"{path}/pendingworkloads?expectedStarts=true").json()["items"]
+        asked = f"{path}/pendingworkloads?expectedStarts=true"
+        line = admin.caught_up(asked, pending).json()["items"]
         told = {item["metadata"]["name"]: item["expectedStart"] for item in line}
         assert set(told) == {"a", "c"}
         explained = admin.get(f"{HERE}/workloads/a/explanation").json()["expectedStart"]

@@ -49,6 +49,13 @@ def test_partitions_stay_with_their_workers_and_are_about_equally_many() -> None
     assert shared_out([], {}, ["x"]) == {"x": frozenset()}
 
 
+def test_two_partitions_have_a_worker_each_wherever_installation_is() -> None:
+    keys = (INSTALLATION, "a", "b")
+    for owners in ({}, {INSTALLATION: "y", "a": "x"}, dict.fromkeys(keys, "x"), {"b": "y"}):
+        shares = shared_out(keys, owners, ["x", "y"])
+        assert sorted(len(share - {INSTALLATION}) for share in shares.values()) == [1, 1]
+
+
 def test_installation_stays_where_it_is_when_a_worker_comes() -> None:
     owners = dict.fromkeys(KEYS, "x")
     assert INSTALLATION in shared_out(KEYS, owners, ["x", "y"])["x"]

@@ -307,18 +307,24 @@ def shared_out(
     """Returns the partitions of each worker, of which there is one at least; about equally many.
 
     A partition stays with the worker that had it last. What has none goes to the worker with the
-    fewest, and so do partitions of one that has more than one more than another.
+    fewest, and so do partitions of one that has more than one more than another. `INSTALLATION`
+    counts for nothing, as no workload is scheduled there: of two others each worker gets one.
     """
     held: dict[str, list[str]] = {worker: [] for worker in sorted(workers)}
     left: list[str] = []
     for key in sorted(partitions, key=lambda each: (each != INSTALLATION, each)):
         held.get(owners.get(key, ""), left).append(key)
 
+    def counted(keys: list[str]) -> int:
+        return len(keys) - (INSTALLATION in keys)
+
     def fewest() -> list[str]:
-        return min(held.values(), key=len)
+        return min(held.values(), key=counted)
 
     for key in left:
         fewest().append(key)
-    while len(most := max(held.values(), key=len)) > len(fewest()) + 1:
-        fewest().append(most.pop())
+    while counted(most := max(held.values(), key=counted)) > counted(fewest()) + 1:
+        moved = next(key for key in reversed(most) if key != INSTALLATION)
+        most.remove(moved)
+        fewest().append(moved)
     return {worker: frozenset(keys) for worker, keys in held.items()}
