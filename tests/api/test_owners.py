@@ -83,7 +83,8 @@ def test_stuck_workloads_and_bulk_actions_select_by_owner(users: Users) -> None:
     found = [each["workload"] for each in preview if each["workload"] != f"team-a/{PLACED}"]
     assert found == ["team-a/theirs"]
     for name in ("mine", "theirs"):
-        admin.post(f"{TEAM_A}/workloads/{name}/release", {})
+        released = admin.post(f"{TEAM_A}/workloads/{name}/release", {})
+        users["position"] = int(released.headers["x-log-position"])
 
 
 def test_an_assignment_names_the_owner_for_its_executor(

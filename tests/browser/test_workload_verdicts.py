@@ -125,6 +125,7 @@ def test_remedies_on_a_phone(screen: Screen, client: HeadgateClient) -> None:
     page.keyboard.press("Escape")
 
 
+@pytest.mark.nightly
 def test_expected_start(screen: Screen, client: HeadgateClient) -> None:
     """Amber with the range of similar workloads; the submit page says the same before."""
     path = f"/v1/namespaces/{NAMESPACE}/workloads"

@@ -312,7 +312,7 @@ def _decided(cluster_state: ClusterState, key: str, at: int) -> list[object]:
 
 TestShared = pytest.mark.slow(Shared.TestCase)
 TestShared.settings = settings(
-    max_examples=examples(400, quick=12),
+    max_examples=examples(400, quick=5),
     stateful_step_count=40,
     suppress_health_check=[HealthCheck.too_slow],
     deadline=None,
