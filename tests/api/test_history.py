@@ -118,6 +118,15 @@ def test_what_uses_an_object_is_told_by_kind_with_its_workloads(
     assert other.status_code == 404
 
 
+def test_what_was_just_made_has_references(admin: Api) -> None:
+    """Lists show it at once, though the live state folds it a moment later."""
+    for index in range(20):
+        name = f"fresh-{index}"
+        admin.post("/v1/resourceflavors", flavor(name))
+        found = admin.get(f"/v1/references?stream=resourceflavor/{name}")
+        assert (found.status_code, found.json().get("objects")) == (200, [])
+
+
 def test_pages_and_kinds(admin: Api, made: int) -> None:
     assert made
     first = admin.get("/v1/history?limit=1").json()

@@ -122,7 +122,7 @@ class ObjectReferences(Controller):
         services, scope = services_of(request), request.user.namespaces
         if not allows(scope, stream):
             raise NotFound("ObjectNotFound", kind=stream.partition("/")[0], name=stream)
-        use = use_of(services.reader.cluster_state, stream)
+        use = await use_of(services, stream)
         objects = [each for each in use.objects if allows(scope, each)]
         workloads = [key for key in use.workloads if allows(scope, workload_stream(key))]
         found = References(

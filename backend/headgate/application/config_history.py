@@ -88,12 +88,18 @@ class ObjectUse:
     workloads: tuple[str, ...]
 
 
-def use_of(cluster_state: ClusterState, stream: str) -> ObjectUse:
-    """The use of an object, as it stands now; raises `NotFound`."""
+async def use_of(services: ApplicationServices, stream: str) -> ObjectUse:
+    """The use of an object, as it stands now; raises `NotFound`.
+
+    What is missing is looked for once more in all that the log has, as lists of objects may show
+    an object before the live state has it.
+    """
     kind, key = kind_and_key(stream)
-    config = cluster_state.config
-    if kind not in KINDS_BY_STREAM or key not in config.of_kind(kind):
-        known = KINDS_BY_STREAM.get(kind)
+    known = KINDS_BY_STREAM.get(kind)
+    if known is not None and key not in services.reader.cluster_state.config.of_kind(kind):
+        await catch_up(services)
+    config = (cluster_state := services.reader.cluster_state).config
+    if known is None or key not in config.of_kind(kind):
         raise NotFound("ObjectNotFound", kind=known.name if known else kind, name=key)
     if kind == "namespace":
         return ObjectUse(objects_in_namespace(config, (), key), ())
