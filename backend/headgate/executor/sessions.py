@@ -8,8 +8,6 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-import httpx
-
 from headgate.client.executors import EPOCH_HEADER, ExecutorClient, WantedSession
 from headgate.client.pods import Frame, SessionConnection, SessionLost, frame_with
 from headgate.client.transport import Connection, ServerProblem, ServerUnreachable
@@ -23,7 +21,7 @@ from headgate.executor.substrate import (
 
 WAIT_SECONDS = 20
 CANNOT_START = 126
-FAILURES = (SessionLost, ServerProblem, ServerUnreachable, httpx.TransportError, RuntimeError)
+FAILURES = (SessionLost, ServerProblem, ServerUnreachable)
 
 
 class SessionServer:
