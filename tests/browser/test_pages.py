@@ -24,6 +24,18 @@ IN_EVERY_RUN = (
     "queues", "workloads-panel", "events", "configuration-object", "simulator", "needs-attention",
 )  # fmt: skip
 """Pages of different parts; the nightly run looks at all, and tests of other pages at theirs."""
+LISTS = {
+    "/workloads": "[role=row]:has([role=gridcell])",
+    "/queues": "[role=row]:has([role=gridcell])",
+    "/attention": "[aria-label='Alerts by cause'] > li",
+    "/simulations": "tbody tr",
+    "/configuration": "tbody tr",
+    "/topology?view=table": "tbody tr",
+}
+"""Pages that are a list, with what selects its rows."""
+UNDER_CHARTS = ("/events", "/cycles")
+"""Lists that stand below a chart of the same time range."""
+ROWS = 22
 LATEST = {"limit": "1000"}
 MAX_GROUP = 50
 """Of more events the page shows a part at first."""
@@ -82,6 +94,36 @@ def look_zoomed(page: Page) -> None:
 def look_forced(page: Page) -> None:
     look_light(page)
     page.emulate_media(color_scheme="light", forced_colors="active")
+
+
+def test_lists_begin_high_up_and_show_many_rows(screen: Screen, client: HeadgateClient) -> None:
+    """At 1440 by 900: at most 112 pixels above the first row, and room for 22 rows."""
+    client.submit_batch([workload(f"many-{number}", gpus=99) for number in range(ROWS)])
+    client.simulate(b"", {"cordon": HOSTS[0], "record": "true"})
+    for path, rows in LISTS.items():
+        screen.go(path)
+        first = screen.page.locator(f"main {rows}").first
+        expect(first).to_be_visible()
+        screen.wait_until_settled()
+        box = first.bounding_box()
+        assert box is not None
+        assert box["y"] <= 112, path
+        assert box["y"] + ROWS * box["height"] <= 900, path
+    for path in UNDER_CHARTS:
+        screen.go(path)
+        screen.wait_until_settled()
+        chart = screen.page.locator("main figure").first.bounding_box()
+        grid = screen.page.locator("main [role=grid]")
+        row = grid.locator("[role=row]").nth(1).bounding_box()
+        assert chart is not None
+        assert row is not None
+        assert chart["y"] <= 112, path
+        assert row["y"] + ROWS * row["height"] <= 900, path
+    screen.open("/workloads", "Workloads")
+    inside = "rows => rows.filter(row => row.getBoundingClientRect().bottom <= innerHeight).length"
+    shown = screen.page.locator("main [role=row]:has([role=gridcell])")
+    expect(shown.nth(ROWS - 1)).to_be_in_viewport(ratio=1)
+    assert shown.evaluate_all(inside) >= ROWS
 
 
 def test_the_queues_show_quota_and_usage(screen: Screen) -> None:

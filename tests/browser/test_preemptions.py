@@ -203,6 +203,9 @@ def test_each_row_tells_rule_victims_and_cost_at_every_width(
     page = screen.page
     ledger = page.get_by_role("grid", name="Preemptions, newest first")
     expect(ledger).to_have_attribute("aria-rowcount", str(len(rounds) + 1))
+    first = ledger.get_by_role("row").nth(1).bounding_box()
+    assert first is not None
+    assert first["y"] <= 112
     for found in rounds:
         row = ledger.get_by_role("row").filter(has_text=found["preemptor"])
         (victim,) = found["victims"]

@@ -9,11 +9,18 @@ export interface FigureItem {
   detail?: string;
 }
 
-export function Figures({ label, items }: { label: string; items: readonly FigureItem[] }) {
+export interface FiguresProps {
+  label: string;
+  items: readonly FigureItem[];
+  /** In one line of small figures, where there is room for it. */
+  inline?: boolean;
+}
+
+export function Figures({ label, items, inline = false }: FiguresProps) {
   return (
-    <dl className={styles.figures} aria-label={label}>
+    <dl className={styles.figures} aria-label={label} data-inline={inline || undefined}>
       {items.map(({ words, value, detail }) => (
-        <div key={words}>
+        <div key={words} title={inline ? detail : undefined}>
           <dt>{words}</dt>
           <dd className={styles.value}>{value}</dd>
           {detail !== undefined && <dd className={styles.detail}>{detail}</dd>}

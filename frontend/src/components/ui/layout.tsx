@@ -8,25 +8,37 @@ export interface PageProps {
   over?: ReactNode;
   lead?: ReactNode;
   actions?: ReactNode;
+  /** What narrows the list that the page is about. It shares the line of the title, so that rows begin high up. */
+  filters?: ReactNode;
   children: ReactNode;
 }
 
-export function Page({ title, over, lead, actions, children }: PageProps) {
+export function Page({ title, over, lead, actions, filters, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Headgate`;
   }, [title]);
   return (
-    <div className={styles.page}>
+    <div className={styles.page} data-list={filters !== undefined || undefined}>
       <header className={styles.head}>
         <div className={styles.titles}>
           {over !== undefined && <div className={styles.over}>{over}</div>}
           <h1>{title}</h1>
           {lead !== undefined && <div className={styles.lead}>{lead}</div>}
         </div>
+        {filters !== undefined && <div className={styles.filters}>{filters}</div>}
         {actions !== undefined && <div className={styles.actions}>{actions}</div>}
       </header>
       {children}
     </div>
+  );
+}
+
+/** The frame of rows that are the only content of a page: one line and no shadow. */
+export function ListFrame({ label, fills = false, children }: { label?: string; fills?: boolean; children: ReactNode }) {
+  return (
+    <section className={styles.list} aria-label={label} data-fills={fills || undefined}>
+      {children}
+    </section>
   );
 }
 

@@ -26,9 +26,11 @@ export function NewRowsButton({ count, more = false, onShow }: NewRowsButtonProp
         {spoken}
       </span>
       {count > 0 && (
-        <Button className={styles.new} aria-keyshortcuts="Shift+N" onClick={onShow}>
-          <ArrowUp aria-hidden="true" />+{words}
-        </Button>
+        <div className={styles.float}>
+          <Button className={styles.new} aria-keyshortcuts="Shift+N" onClick={onShow}>
+            <ArrowUp aria-hidden="true" />+{words}
+          </Button>
+        </div>
       )}
     </>
   );

@@ -34,7 +34,8 @@ export interface TimeChartProps {
   /** Nothing is known before this instant. */
   dataSince?: number | undefined;
   format: (value: number) => string;
-  height?: "tall" | "short";
+  /** A slim one has caption, legend and plot within few lines, above a list. */
+  height?: "tall" | "short" | "slim";
   onBrush?: (from: number, to: number) => void;
   /** Labels stand at the right edge, beside the areas that they name. */
   edge?: boolean;

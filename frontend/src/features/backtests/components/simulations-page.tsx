@@ -5,7 +5,7 @@ import { FlaskConical } from "lucide-react";
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
-import { Card, Page } from "@/components/ui/layout";
+import { ListFrame, Page } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
@@ -43,10 +43,14 @@ export function SimulationsPage() {
   return (
     <Page
       title="Simulations"
-      actions={
+      filters={
         <>
           <SelectField label="Kind" value={kind} options={kinds} onChange={(event) => url.change({ kind: event.target.value }, "replace")} />
           {seesAll && <SelectField label="By" value={author} options={AUTHORS} onChange={(event) => url.change({ author: event.target.value }, "replace")} />}
+        </>
+      }
+      actions={
+        <>
           {seesAll && <Button onClick={() => history.push("/simulations/backtest")}>New backtest</Button>}
           <Button look="primary" onClick={() => history.push("/simulations/new")}>
             <FlaskConical aria-hidden="true" />
@@ -76,7 +80,7 @@ export function SimulationList({ kind, author = "", onClear }: SimulationListPro
   return (
     <div className={styles.stack}>
       {list.isError && <StaleNote error={list.error} onRetry={retry} />}
-      <Card>{items.length === 0 ? isFiltered ? <NoMatch onClear={onClear} /> : <NothingYet kind={kind} /> : <Rows items={items} />}</Card>
+      <ListFrame>{items.length === 0 ? isFiltered ? <NoMatch onClear={onClear} /> : <NothingYet kind={kind} /> : <Rows items={items} />}</ListFrame>
       {list.hasNextPage && (
         <div>
           <Button refusal={list.isFetchingNextPage ? "Loading…" : undefined} onClick={() => void list.fetchNextPage()}>

@@ -6,7 +6,7 @@ import { ChangeList } from "@/components/ui/change-list";
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
 import { RouterLink } from "@/components/ui/router-link";
-import { Card, Page } from "@/components/ui/layout";
+import { ListFrame, Page } from "@/components/ui/layout";
 import { Empty, Skeleton } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import { useUrl } from "@/lib/hooks/use-url";
@@ -45,12 +45,12 @@ function ObjectsPage() {
   return (
     <Page
       title="Configuration"
+      filters={<SelectField label="Kind" options={OPTIONS} value={kind} onChange={(event) => url.change({ kind: event.target.value, name: "", new: "" })} />}
       actions={<RouterLink to={`/configuration?view=${CHANGES}`}>All changes</RouterLink>}
     >
       <div className={styles.columns}>
-        <Card title="Objects" padded>
+        <ListFrame label="Objects">
           <div className={styles.kinds}>
-            <SelectField label="Kind" options={OPTIONS} value={kind} onChange={(event) => url.change({ kind: event.target.value, name: "", new: "" })} />
             <View query={list} rows={4} empty={(items) => (items.length === 0 ? <p className={styles.quiet}>There is no {kind}.</p> : undefined)}>
               {(items) => <Objects kind={kind} items={items} chosen={key} />}
             </View>
@@ -67,7 +67,7 @@ function ObjectsPage() {
               </Button>
             </div>
           </div>
-        </Card>
+        </ListFrame>
         {key === "" && url.get("new") === PASTE ? (
           <Editor key="paste" title="YAML editor" begin="" />
         ) : key === "" && url.get("new") !== "" && beginning !== "" ? (

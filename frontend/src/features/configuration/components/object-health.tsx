@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { CircleAlert, CircleCheck, Info } from "lucide-react";
 
 import { Badge } from "@/components/ui/badge";
+import { ListFrame } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
@@ -24,13 +25,13 @@ export function ObjectHealth({ kind, items }: { kind: Kind; items: Manifest[] })
   if (items.length === 0) return null;
   const states = statesOf(kind, items.map(keyOf), advice?.items, changes?.items);
   return (
-    <section className={styles.health} aria-label={`Health of every ${kind}`}>
+    <ListFrame label={`Health of every ${kind}`}>
       <PlainTable label={`Health of every ${kind}`} heads={[kind, "Health", { words: "Last change", spare: true }, "By"]}>
         {states.map((state) => (
           <Row key={state.key} kind={kind} state={state} isKnown={advice !== undefined} />
         ))}
       </PlainTable>
-    </section>
+    </ListFrame>
   );
 }
 

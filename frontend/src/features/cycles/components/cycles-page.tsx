@@ -7,7 +7,7 @@ import { useCallback, useMemo, useState } from "react";
 import { Badge } from "@/components/ui/badge";
 import { SelectField } from "@/components/ui/fields";
 import { Figures as FigureList } from "@/components/ui/figures";
-import { Card, Page } from "@/components/ui/layout";
+import { Card, ListFrame, Page } from "@/components/ui/layout";
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import { TimeChart } from "@/components/ui/time-chart";
 import { Timestamp } from "@/components/ui/timestamp";
@@ -57,15 +57,18 @@ export function CyclesPage() {
   return (
     <Page
       title="Scheduling cycles"
-      actions={
-        isChoice && (
-          <SelectField
-            label="Partition"
-            value={partition}
-            options={[{ value: "", words: "all" }, ...partitions.map((value) => ({ value, words: value }))]}
-            onChange={(event) => url.change({ partition: event.target.value }, "replace")}
-          />
-        )
+      filters={
+        <>
+          {isChoice && (
+            <SelectField
+              label="Partition"
+              value={partition}
+              options={[{ value: "", words: "all" }, ...partitions.map((value) => ({ value, words: value }))]}
+              onChange={(event) => url.change({ partition: event.target.value }, "replace")}
+            />
+          )}
+          {cycles.length > 0 && <Figures summary={summary} />}
+        </>
       }
     >
       {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
@@ -82,11 +85,10 @@ export function CyclesPage() {
           </Empty>
         </Card>
       ) : (
-        <div className={styles.stack}>
-          <Figures summary={summary} />
+        <>
           <Charts summary={summary} cycles={cycles} onBrush={choose} />
           <List cycles={cycles} list={list} />
-        </div>
+        </>
       )}
     </Page>
   );
@@ -104,7 +106,7 @@ function List({ cycles, list: { hasNextPage, isFetchingNextPage, fetchNextPage }
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   return (
-    <div className={styles.list}>
+    <ListFrame fills>
       <VirtualTable
         label="Scheduling cycles, newest first"
         columns={COLUMNS}
@@ -113,7 +115,7 @@ function List({ cycles, list: { hasNextPage, isFetchingNextPage, fetchNextPage }
         onOpen={(cycle) => history.push(`/cycles/${encodeURIComponent(cycle.id)}`)}
         onEnd={onEnd}
       />
-    </div>
+    </ListFrame>
   );
 }
 
@@ -132,7 +134,7 @@ function Charts({ summary, cycles, onBrush }: ChartsProps) {
   const shared = {
     times: course.times,
     range: [Date.parse(summary.since) / 1000, Date.parse(summary.until) / 1000] as [number, number],
-    height: "short" as const,
+    height: "slim" as const,
     onBrush: (from: number, to: number) => onBrush(rangeBetween(from * 1000, to * 1000)),
   };
   return (
@@ -168,10 +170,12 @@ function Figures({ summary }: { summary: CycleSummary | undefined }) {
   return (
     <FigureList
       label="Figures of the time range"
+      inline
       items={[
         { words: "Cycles a minute", value: rate === undefined ? "—" : rate.toFixed(rate < 10 ? 1 : 0), detail: `${counted(total?.cycles)} in all` },
         { words: "Duration p50", value: duration(total?.p50Microseconds), detail: `planning ${duration(total?.planningP50Microseconds)}` },
-        { words: "Duration p95", value: duration(total?.p95Microseconds), detail: `longest ${duration(total?.longestMicroseconds)}` },
+        { words: "Duration p95", value: duration(total?.p95Microseconds), detail: `planning ${duration(total?.planningP95Microseconds)}` },
+        { words: "Longest", value: duration(total?.longestMicroseconds), detail: "planning and commit" },
         { words: "Evaluated", value: counted(total?.heads), detail: `${counted(total?.decisions)} decisions` },
         { words: "Conflicts", value: `${counted(total?.conflicts)} of ${counted(total?.plans)}`, detail: "planned again" },
       ]}

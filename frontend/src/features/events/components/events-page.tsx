@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 
 import { Button } from "@/components/ui/button";
-import { Card, Page } from "@/components/ui/layout";
+import { ListFrame, Page } from "@/components/ui/layout";
 import { NewRowsButton } from "@/components/ui/new-rows-button";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import { TimeChart } from "@/components/ui/time-chart";
@@ -34,8 +34,7 @@ export function EventsPage() {
   const [range] = useTimeRange();
   const filters = eventFiltersIn(url, range);
   return (
-    <Page title="Event log">
-      <Filters filters={filters} />
+    <Page title="Event log" filters={<Filters filters={filters} />}>
       <Shape />
       <EventList key={JSON.stringify(filters)} filters={filters} />
     </Page>
@@ -58,7 +57,7 @@ function Shape() {
     <div className={styles.shape}>
       <TimeChart
         label={data?.sampled ? "Events, types estimated from samples" : "Events"}
-        height="short"
+        height="slim"
         stacked
         times={buckets.map(({ at }) => Date.parse(at) / 1000)}
         range={[to / 1000 - period.minutes * 60, to / 1000]}
@@ -74,7 +73,7 @@ function Filters({ filters }: { filters: EventFilters }) {
   const url = useUrl();
   const [range, choose] = useTimeRange();
   return (
-    <div className={styles.bar}>
+    <>
       <EventsFilter filters={filters} onChange={(changes) => url.change(changes)} />
       {range.last === "" && (
         <Button look="quiet" onClick={() => choose(rangeIn(""))}>
@@ -88,7 +87,7 @@ function Filters({ filters }: { filters: EventFilters }) {
           </Button>
         ))}
       </div>
-    </div>
+    </>
   );
 }
 
@@ -115,18 +114,16 @@ function EventList({ filters }: { filters: EventFilters }) {
   const isAhead = positionOf(first) > positionOf(newest.data);
   if (newest.data !== undefined && (newest.data.items.length > 0 || newest.data.next) && (first === undefined || isAhead)) setFirst(newest.data);
   if (newest.data === undefined) {
-    return <Card>{newest.isError ? <Failed error={newest.error} onRetry={() => void newest.refetch()} /> : <Skeleton rows={10} />}</Card>;
+    return <ListFrame>{newest.isError ? <Failed error={newest.error} onRetry={() => void newest.refetch()} /> : <Skeleton rows={10} />}</ListFrame>;
   }
   const waiting = first === undefined ? 0 : newest.data.items.filter(({ position }) => position > positionOf(first)).length;
   return (
     <>
       {newest.isError && <StaleNote error={newest.error} onRetry={() => void newest.refetch()} />}
-      <Card
-        title="Events"
-        aside={<NewRowsButton count={waiting} more={waiting === newest.data.items.length && Boolean(newest.data.next)} onShow={() => setFirst(newest.data)} />}
-      >
+      <ListFrame fills>
         {first === undefined ? <NoMatch filters={filters} /> : <EventRows key={`${positionOf(first)} ${first.next ?? ""}`} filters={filters} first={first} />}
-      </Card>
+        <NewRowsButton count={waiting} more={waiting === newest.data.items.length && Boolean(newest.data.next)} onShow={() => setFirst(newest.data)} />
+      </ListFrame>
     </>
   );
 }

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { CodeBlock } from "@/components/ui/code-block";
-import { Card, Page } from "@/components/ui/layout";
+import { ListFrame, Page } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
 import { Empty } from "@/components/ui/states";
@@ -33,16 +33,16 @@ const COMMAND = "headgate agent --name rack-a";
 export function ExecutorsPage() {
   const list = useQuery(executorsQuery);
   return (
-    <Page title="Executors">
+    <Page title="Executors" filters={null}>
       <View query={list} rows={4} empty={(items) => (items.length === 0 ? <NoExecutor /> : undefined)}>
         {(items) => (
-          <Card>
+          <ListFrame>
             <PlainTable label="Executors by name" heads={HEADS}>
               {items.map((item) => (
                 <Row key={item.metadata.name} item={item} />
               ))}
             </PlainTable>
-          </Card>
+          </ListFrame>
         )}
       </View>
     </Page>

@@ -1,10 +1,12 @@
 // Alerts by cause: what, how many, what it costs, since when; each opens to its objects and can be acknowledged.
+import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
 import { Empty } from "@/components/ui/states";
 import { Timestamp } from "@/components/ui/timestamp";
+import { causesQuery } from "@/lib/api/attention";
 import type { Cause, Phase } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
 
@@ -31,19 +33,35 @@ export interface CauseListProps {
   stuck: (phase: Phase) => ReactNode;
 }
 
+/** What the list of causes is narrowed to, as the address says. */
+function useShown(causes: Cause[]) {
+  const url = useUrl();
+  const state = shownState(url.get("state"), url.get("alert"), causes);
+  const severity = SEVERITY_CHOICES.find(({ value }) => value === url.get("severity"))?.value ?? "";
+  return { state, severity };
+}
+
+/** Which causes are listed: by state, with the number in each, and by severity. */
+export function CauseFilters() {
+  const url = useUrl();
+  const causes = useQuery(causesQuery).data?.causes ?? [];
+  const { state, severity } = useShown(causes);
+  return (
+    <div className={styles.states}>
+      <StateBar counts={countsByState(causes)} shown={state} onChange={(next) => url.change({ state: next, alert: "" }, "replace")} />
+      <SelectField label="Severity" options={SEVERITY_CHOICES} value={severity} onChange={(event) => url.change({ severity: event.target.value }, "replace")} />
+    </div>
+  );
+}
+
 export function CauseList({ causes, at, onAll, stuck }: CauseListProps) {
   const url = useUrl();
   const [asked, setAsked] = useState<AskedAcknowledgment | null>(null);
   const opened = url.get("alert");
-  const state = shownState(url.get("state"), opened, causes);
-  const severity = SEVERITY_CHOICES.find(({ value }) => value === url.get("severity"))?.value ?? "";
+  const { state, severity } = useShown(causes);
   const shown = causes.filter((cause) => cause.state === state && (severity === "" || cause.severity === severity));
   return (
     <>
-      <div className={styles.states}>
-        <StateBar counts={countsByState(causes)} shown={state} onChange={(next) => url.change({ state: next, alert: "" }, "replace")} />
-        <SelectField label="Severity" options={SEVERITY_CHOICES} value={severity} onChange={(event) => url.change({ severity: event.target.value }, "replace")} />
-      </div>
       {shown.length === 0 ? (
         <Nothing state={state} severity={severity} at={at} />
       ) : (

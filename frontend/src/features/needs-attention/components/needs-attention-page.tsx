@@ -2,21 +2,21 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { Choices } from "@/components/ui/choices";
-import { Card, Page } from "@/components/ui/layout";
+import { Button } from "@/components/ui/button";
+import { ListFrame, Page } from "@/components/ui/layout";
 import { announce } from "@/components/ui/notices";
 import { View } from "@/components/ui/view";
 import { causesQuery } from "@/lib/api/attention";
 import { problemOf } from "@/lib/api/problem";
 import type { Phase } from "@/lib/api/types";
-import { useUrl } from "@/lib/hooks/use-url";
+import { type UrlState, useUrl } from "@/lib/hooks/use-url";
 
 import { stuckWorkloadsQuery } from "../api/stuck-workloads";
 import { type BulkActionVerb, FILTER_NAMES, NO_FILTERS, filtersIn } from "../model/stuck-workloads";
 import { BatchDialog } from "./batch-dialog";
 import { BatchRecord } from "./batch-record";
 import type { AskedBatch } from "./bulk-action-bar";
-import { CauseList } from "./cause-list";
+import { CauseFilters, CauseList } from "./cause-list";
 import styles from "./needs-attention.module.css";
 import { StuckList } from "./stuck-list";
 import { StuckWorkloadPanel } from "./stuck-workload-panel";
@@ -24,18 +24,32 @@ import { WebhooksView } from "./webhooks-view";
 
 export function NeedsAttentionPage() {
   const url = useUrl();
+  const isWebhooks = url.get("view") === "webhooks";
   return (
-    <Page title="Needs attention">
-      <Choices
-        label="Views"
-        value={url.get("view") === "webhooks" ? "webhooks" : "alerts"}
-        onChange={(view) => url.change({ view: view === "webhooks" ? view : "", webhook: "" }, "replace")}
-        choices={[
-          { key: "alerts", label: "Alerts", content: <Alerts /> },
-          { key: "webhooks", label: "Webhooks", content: <WebhooksView /> },
-        ]}
-      />
+    <Page title="Needs attention" filters={!isWebhooks && !isSearchIn(url) && <CauseFilters />} actions={<Views isWebhooks={isWebhooks} />}>
+      {isWebhooks ? <WebhooksView /> : <Alerts />}
     </Page>
+  );
+}
+
+/** Filters without a cause look for workloads of all causes, as kept links do. */
+function isSearchIn(url: UrlState): boolean {
+  const filters = filtersIn(url);
+  return url.get("alert") === "" && FILTER_NAMES.some((name) => filters[name] !== "");
+}
+
+function Views({ isWebhooks }: { isWebhooks: boolean }) {
+  const url = useUrl();
+  const show = (view: string) => url.change({ view, webhook: "" }, "replace");
+  return (
+    <div className={styles.causes} role="group" aria-label="Views">
+      <Button aria-pressed={!isWebhooks} onClick={() => show("")}>
+        Alerts
+      </Button>
+      <Button aria-pressed={isWebhooks} onClick={() => show("webhooks")}>
+        Webhooks
+      </Button>
+    </div>
   );
 }
 
@@ -45,9 +59,6 @@ function Alerts() {
   const [selection, setSelection] = useState<Record<string, true>>({});
   const [asked, setAsked] = useState<AskedBatch | null>(null);
   const causes = useQuery(causesQuery);
-  const filters = filtersIn(url);
-  // Filters without a cause look for workloads of all causes, as kept links do.
-  const isSearch = url.get("alert") === "" && FILTER_NAMES.some((name) => filters[name] !== "");
   const chosen = { selection, onSelection: setSelection, onAsked: setAsked };
   const askForAll = async (action: BulkActionVerb, phase: Phase) => {
     const found = await client.query(stuckWorkloadsQuery(NO_FILTERS, phase));
@@ -55,16 +66,16 @@ function Alerts() {
   };
   return (
     <div className={styles.view}>
-      {isSearch ? (
-        <Card>
+      {isSearchIn(url) ? (
+        <ListFrame>
           <StuckList {...chosen} />
-        </Card>
+        </ListFrame>
       ) : (
         <View query={causes} rows={3}>
           {({ causes: found, at }) => (
-            <Card>
+            <ListFrame>
               <CauseList causes={found} at={at} onAll={(action, phase) => void askForAll(action, phase).catch((error: unknown) => announce(problemOf(error).detail, "bad"))} stuck={(phase) => <StuckList key={phase} phase={phase} {...chosen} />} />
-            </Card>
+            </ListFrame>
           )}
         </View>
       )}

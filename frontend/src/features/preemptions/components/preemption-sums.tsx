@@ -1,7 +1,7 @@
 // What preemptions cost in sum: by preemptor, and by pair of queues.
 import { useMemo } from "react";
 
-import { Card } from "@/components/ui/layout";
+import { Card, ListFrame } from "@/components/ui/layout";
 import { ObjectName } from "@/components/ui/object-name";
 import { type Head, PlainTable } from "@/components/ui/plain-table";
 import { Timestamp } from "@/components/ui/timestamp";
@@ -10,6 +10,7 @@ import type { Round } from "@/lib/api/types";
 import { gpuHours } from "@/lib/format/amounts";
 
 import { type PreemptorSum, preemptorSums, queuePairs } from "../model/ledger";
+import styles from "./preemptions.module.css";
 
 const SUM_COLUMNS: Column<PreemptorSum>[] = [
   { id: "preemptor", header: "Preemptor", width: "minmax(0, 1.5fr)", narrow: "minmax(0, 1fr)", cell: (sum) => <ObjectName name={sum.preemptor} /> },
@@ -25,9 +26,10 @@ const SUM_COLUMNS: Column<PreemptorSum>[] = [
 export function Preemptors({ rounds, more, onEnd, onOpen }: { rounds: Round[]; more: boolean; onEnd: () => void; onOpen: (workload: string) => void }) {
   const sums = useMemo(() => preemptorSums(rounds), [rounds]);
   return (
-    <Card title="By preemptor" aside={more ? `the newest ${rounds.length} rounds` : undefined}>
+    <ListFrame>
       <VirtualTable label="Preemptors, most costly first" columns={SUM_COLUMNS} rows={sums} rowKey={(sum) => sum.preemptor} onOpen={(sum) => onOpen(sum.preemptor)} onEnd={onEnd} />
-    </Card>
+      {more && <p className={styles.quiet}>the newest {rounds.length} rounds</p>}
+    </ListFrame>
   );
 }
 

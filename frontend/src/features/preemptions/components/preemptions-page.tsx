@@ -7,7 +7,7 @@ import { Button } from "@/components/ui/button";
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import { ObjectName } from "@/components/ui/object-name";
 import { RouterLink } from "@/components/ui/router-link";
-import { Card, Page } from "@/components/ui/layout";
+import { Card, ListFrame, Page } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import type { Round } from "@/lib/api/types";
@@ -79,17 +79,22 @@ export function PreemptionsPage() {
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   const by = VIEWS.find(({ key }) => key === url.get("by"))?.key ?? "";
   return (
-    <Page title="Preemptions" lead={rounds.length > 0 ? <Totals rounds={rounds} more={hasNextPage} /> : undefined}>
-      <div className={styles.tools}>
-        <PreemptionFilters filters={filters} rounds={rounds} onChange={(changes) => url.change(changes)} />
-        <div className={styles.views} role="group" aria-label="Show">
-          {VIEWS.map(({ key, words }) => (
-            <Button key={key} look="quiet" aria-pressed={by === key} onClick={() => url.change({ by: key }, "replace")}>
-              {words}
-            </Button>
-          ))}
-        </div>
-      </div>
+    <Page
+      title="Preemptions"
+      filters={
+        <>
+          <PreemptionFilters filters={filters} rounds={rounds} onChange={(changes) => url.change(changes)} />
+          <div className={styles.views} role="group" aria-label="Show">
+            {VIEWS.map(({ key, words }) => (
+              <Button key={key} look="quiet" aria-pressed={by === key} onClick={() => url.change({ by: key }, "replace")}>
+                {words}
+              </Button>
+            ))}
+          </div>
+          {rounds.length > 0 && <Totals rounds={rounds} more={hasNextPage} />}
+        </>
+      }
+    >
       {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
       {list.data === undefined ? (
         list.isError ? (
@@ -127,7 +132,7 @@ function Ledger({ rounds, onEnd }: { rounds: Round[]; onEnd: () => void }) {
     [rounds, opened],
   );
   return (
-    <Card>
+    <ListFrame>
       <VirtualTable
         label="Preemptions, newest first"
         columns={columns}
@@ -138,7 +143,7 @@ function Ledger({ rounds, onEnd }: { rounds: Round[]; onEnd: () => void }) {
         onOpen={({ round }) => history.push(`/preemptions/${encodeURIComponent(round.id)}`)}
         onEnd={onEnd}
       />
-    </Card>
+    </ListFrame>
   );
 }
 
@@ -197,7 +202,7 @@ function Totals({ rounds, more }: { rounds: Round[]; more: boolean }) {
   const repeats = repeatedPairs(rounds);
   const count = `${rounds.length}${more ? "+" : ""} ${rounds.length === 1 ? "round" : "rounds"}`;
   return (
-    <>
+    <span className={`${styles.totals ?? ""} number`}>
       {count}, {gpuHours(gpuSecondsLost(rounds))} lost
       {repeats.length > 0 && (
         <span className={styles.warning}>
@@ -205,7 +210,7 @@ function Totals({ rounds, more }: { rounds: Round[]; more: boolean }) {
           · Repeated: {repeats[0]?.names.join(" and ")}, {repeats[0]?.rounds} times
         </span>
       )}
-    </>
+    </span>
   );
 }
 

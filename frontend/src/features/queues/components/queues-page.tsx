@@ -5,7 +5,7 @@ import { type Dispatch, type SetStateAction, useCallback, useMemo, useState } fr
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
-import { Card, Page } from "@/components/ui/layout";
+import { Card, ListFrame, Page } from "@/components/ui/layout";
 import { RouterLink } from "@/components/ui/router-link";
 import { Empty, ExamplesLink } from "@/components/ui/states";
 import { TypedField } from "@/components/ui/typed-field";
@@ -22,17 +22,72 @@ import { useUrl } from "@/lib/hooks/use-url";
 import { queueTreeQuery } from "../api/queues";
 import { cohortsOf, flavorsOf, orderedRows, type QueueTreeRow, resourcesOf, treeRows } from "../model/queue-rows";
 import { addressOf, columnsOf } from "./queue-columns";
-import styles from "./queues-page.module.css";
 import { QuotaLegend } from "./quota-lines";
 
 export function QueuesPage() {
+  const url = useUrl();
   const tree = useQuery(queueTreeQuery);
+  const shown = useShown(tree.data?.roots ?? []);
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   return (
-    <Page title="Queues" actions={<RouterLink to="/configuration?kind=ClusterQueue&new=1">New queue</RouterLink>}>
+    <Page
+      title="Queues"
+      filters={shown.resource !== "" && <QueueFilters {...{ shown, closed, setClosed }} />}
+      actions={<RouterLink to="/configuration?kind=ClusterQueue&new=1">New queue</RouterLink>}
+    >
       <View query={tree} rows={10} empty={({ roots }) => (roots.length === 0 ? <NoQueues /> : undefined)}>
-        {({ roots }) => <Tree roots={roots} />}
+        {({ roots }) => (
+          <Rows
+            {...{ roots, closed, setClosed }}
+            resource={shown.resource}
+            flavor={shown.flavor}
+            text={url.get("filter")}
+            order={url.get("sort")}
+            cohort={url.get("cohort")}
+            onChange={(changes) => url.change(changes, "replace")}
+          />
+        )}
       </View>
+      {shown.resource !== "" && <QuotaLegend />}
     </Page>
+  );
+}
+
+/** The resource and the flavor that are shown, of those that the queues have. */
+function useShown(roots: QueueNode[]) {
+  const url = useUrl();
+  const [chosen, choose] = useResource();
+  const resources = resourcesOf(roots);
+  const resource = resources.includes(chosen) ? chosen : (resources[0] ?? "");
+  const flavors = flavorsOf(roots, resource);
+  const flavor = flavors.includes(url.get("flavor")) ? url.get("flavor") : "";
+  return { resources, resource, choose, flavors, flavor, cohorts: cohortsOf(roots) };
+}
+
+interface QueueFiltersProps {
+  shown: ReturnType<typeof useShown>;
+  closed: ReadonlySet<string>;
+  setClosed: (closed: ReadonlySet<string>) => void;
+}
+
+function QueueFilters({ shown: { resources, resource, choose, flavors, flavor, cohorts }, closed, setClosed }: QueueFiltersProps) {
+  const url = useUrl();
+  const order = url.get("sort");
+  return (
+    <>
+      <SelectField label="Resource" value={resource} options={resources.map((value) => ({ value, words: shortResource(value) }))} onChange={(event) => choose(event.target.value)} />
+      <SelectField
+        label="Flavor"
+        value={flavor}
+        options={[{ value: "", words: "all" }, ...flavors.map((value) => ({ value, words: value }))]}
+        onChange={(event) => url.change({ flavor: event.target.value }, "replace")}
+      />
+      <SelectField label="Sort" value={order} options={orderOptions(order)} onChange={(event) => url.change({ sort: event.target.value }, "replace")} />
+      <TypedField label="Name contains" value={url.get("filter")} onSettled={(filter) => url.change({ filter }, "replace")} />
+      {order === "" && cohorts.length > 0 && (
+        <Button onClick={() => setClosed(closed.size > 0 ? new Set() : new Set(cohorts))}>{closed.size > 0 ? "Expand all" : "Collapse all"}</Button>
+      )}
+    </>
   );
 }
 
@@ -45,43 +100,6 @@ function NoQueues() {
         </p>
       </Empty>
     </Card>
-  );
-}
-
-function Tree({ roots }: { roots: QueueNode[] }) {
-  const url = useUrl();
-  const [chosen, choose] = useResource();
-  const resources = resourcesOf(roots);
-  const resource = resources.includes(chosen) ? chosen : (resources[0] ?? "");
-  const flavors = flavorsOf(roots, resource);
-  const cohorts = cohortsOf(roots);
-  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const flavor = flavors.includes(url.get("flavor")) ? url.get("flavor") : "";
-  return (
-    <>
-      <div className={styles.bar}>
-        <SelectField label="Resource" value={resource} options={resources.map((value) => ({ value, words: shortResource(value) }))} onChange={(event) => choose(event.target.value)} />
-        <SelectField
-          label="Flavor"
-          value={flavor}
-          options={[{ value: "", words: "all" }, ...flavors.map((value) => ({ value, words: value }))]}
-          onChange={(event) => url.change({ flavor: event.target.value }, "replace")}
-        />
-        <SelectField label="Sort" value={url.get("sort")} options={orderOptions(url.get("sort"))} onChange={(event) => url.change({ sort: event.target.value }, "replace")} />
-        <TypedField label="Name contains" value={url.get("filter")} onSettled={(filter) => url.change({ filter }, "replace")} />
-        {url.get("sort") === "" && cohorts.length > 0 && (
-          <Button onClick={() => setClosed(closed.size > 0 ? new Set() : new Set(cohorts))}>{closed.size > 0 ? "Expand all" : "Collapse all"}</Button>
-        )}
-      </div>
-      <Rows
-        {...{ roots, resource, flavor, closed, setClosed }}
-        text={url.get("filter")}
-        order={url.get("sort")}
-        cohort={url.get("cohort")}
-        onChange={(changes) => url.change(changes, "replace")}
-      />
-      <QuotaLegend />
-    </>
   );
 }
 
@@ -116,7 +134,7 @@ function Rows({ roots, resource, flavor, text, order, cohort, closed, setClosed,
   const toggle = useCallback((name: string) => setClosed((known) => (known.has(name) ? new Set([...known].filter((one) => one !== name)) : new Set([...known, name]))), [setClosed]);
   const columns = useMemo(() => columnsOf(resource, order === "" ? { closed, toggle } : undefined), [resource, order, closed, toggle]);
   return (
-    <Card>
+    <ListFrame fills>
       {rows.length === 0 ? (
         <Empty title={`No queue has "${text}" in its name`}>
           <Button onClick={() => onChange({ filter: "" })}>Clear the filter</Button>
@@ -134,7 +152,7 @@ function Rows({ roots, resource, flavor, text, order, cohort, closed, setClosed,
           onOpen={({ node }) => (node.kind === "ClusterQueue" ? history.push(addressOf(node)) : toggle(node.name))}
         />
       )}
-    </Card>
+    </ListFrame>
   );
 }
 

@@ -1,16 +1,12 @@
 // Thousands of hosts as cells on a canvas: fill by use, patterns for health, outlines for near fits; searched, zoomed and walked by keyboard.
-import { type KeyboardEvent, type PointerEvent, type ReactNode, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type PointerEvent, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
 
-import { Button } from "@/components/ui/button";
-import { TextField } from "@/components/ui/fields";
-import { PlainTable } from "@/components/ui/plain-table";
 import type { NearFit, TopologyDomain } from "@/lib/api/types";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
-import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useScheme } from "@/lib/hooks/use-scheme";
 
-import { type Label, cellAfter, cellAt, heatMapOf, isSought, matchesOf } from "../model/heat-map";
-import { type Colouring, type Colors, hostsOf } from "../model/map";
+import { type Label, cellAfter, cellAt, heatMapOf, isSought } from "../model/heat-map";
+import { type Colouring, type Colors, stateWords } from "../model/map";
 import { drawMap, isNear } from "./heat-map-drawing";
 import styles from "./heat-map.module.css";
 
@@ -27,45 +23,16 @@ export interface HeatMapViewProps {
   onZoom: (path: string[]) => void;
   onHost: (name: string) => void;
   onSelect: (name: string) => void;
-  /** What is done to selected hosts. */
-  actions: ReactNode;
+  /** What hosts are looked for by; others are dimmed. */
+  sought: string;
 }
 
-const MAX_TABLE_ROWS = 500;
 const KEYS = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"]);
 
 export function HeatMapView(props: HeatMapViewProps) {
-  const { domains, resource, selected, onZoom, onHost, onSelect, actions } = props;
-  const search = useRef<HTMLInputElement>(null);
-  const [sought, setSought] = useState("");
-  const [asTable, setAsTable] = useState(false);
-  useHotkeys({ "/": () => search.current?.focus() });
-  const found = hostsOf(domains).filter((domain) => isSought(domain, sought));
-  const openFirst = () => {
-    const [first] = matchesOf(found, sought);
-    if (first?.host) onHost(first.host.name);
-    else if (found[0]) onZoom(found[0].path.slice(0, -1));
-  };
   return (
     <section className={styles.view} aria-label="Map of hosts">
-      <form
-        className={styles.tools}
-        role="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          openFirst();
-        }}
-      >
-        <TextField ref={search} label="Find host or rack" type="search" value={sought} onChange={(event) => setSought(event.target.value)} />
-        <span className={styles.found} role="status">
-          {sought.trim() !== "" && foundWords(found.length)}
-        </span>
-        {actions}
-        <Button aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-          {asTable ? "Map" : "Table"}
-        </Button>
-      </form>
-      {asTable ? <HostTable hosts={found} {...{ resource, selected, onHost, onSelect }} /> : <Cells {...props} sought={sought} />}
+      <Cells {...props} />
     </section>
   );
 }
@@ -83,7 +50,7 @@ function useWidth(frame: RefObject<HTMLElement | null>): number {
   return width;
 }
 
-function Cells(props: HeatMapViewProps & { sought: string }) {
+function Cells(props: HeatMapViewProps) {
   const { domains, resource, colouring, legend, opened, selected, near, sought, onZoom, onHost, onSelect } = props;
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -165,48 +132,6 @@ function Labels({ labels, onZoom, onHost }: LabelsProps) {
       {label.words}
     </button>
   ));
-}
-
-type HostTableProps = Pick<HeatMapViewProps, "resource" | "selected" | "onHost" | "onSelect"> & { hosts: TopologyDomain[] };
-
-function HostTable({ hosts, resource, selected, onHost, onSelect }: HostTableProps) {
-  const unit = shortResource(resource);
-  return (
-    <>
-      {hosts.length > MAX_TABLE_ROWS && (
-        <p className={styles.found}>
-          The first {MAX_TABLE_ROWS} of {hosts.length.toLocaleString("en")} hosts; search to see others
-        </p>
-      )}
-      <PlainTable label="Hosts" heads={["Selected", "Host", "Domain", "State", { words: `${unit} in use`, figure: true }, { words: `${unit} free`, figure: true }]}>
-        {hosts.slice(0, MAX_TABLE_ROWS).map((domain) => (
-          <tr key={domain.path.join("/")}>
-            <td>
-              <input type="checkbox" aria-label={`Select ${domain.host?.name ?? ""}`} checked={selected.has(domain.host?.name ?? "")} onChange={() => domain.host && onSelect(domain.host.name)} />
-            </td>
-            <th scope="row">
-              <Button look="quiet" onClick={() => domain.host && onHost(domain.host.name)}>
-                {domain.host?.name}
-              </Button>
-            </th>
-            <td>{domain.path.slice(0, -1).join(" / ")}</td>
-            <td>{stateWords(domain)}</td>
-            <td data-figure>{formatAmount(resource, domain.used[resource] ?? 0)}</td>
-            <td data-figure>{formatAmount(resource, domain.free[resource] ?? 0)}</td>
-          </tr>
-        ))}
-      </PlainTable>
-    </>
-  );
-}
-
-function foundWords(count: number): string {
-  return count === 0 ? "No host found" : `${count.toLocaleString("en")} ${count === 1 ? "host" : "hosts"}`;
-}
-
-function stateWords({ host }: TopologyDomain): string {
-  if (host?.cordoned) return "Cordoned";
-  return host?.ready ? "Ready" : "Not ready";
 }
 
 function hostWords(domain: TopologyDomain, resource: string, near: boolean): string {

@@ -16,12 +16,13 @@ import { useUrl } from "@/lib/hooks/use-url";
 import { useShownTopology } from "../api/shown";
 import { mapQuery, nearFitsQuery, topologiesQuery } from "../api/topology";
 import { nearByPath, worthTelling } from "../model/fits";
-import { COLOURINGS, type Colouring, closedWords, domainAt, firstResource, hostsOf, isOfWorkloads, largestFit, legendOf } from "../model/map";
+import { COLOURINGS, type Colouring, closedWords, firstResource, hostsOf, isOfWorkloads, largestFit, legendOf } from "../model/map";
 import { Fits } from "./fits";
 import fits from "./fits.module.css";
 import { Fragmentation } from "./fragmentation";
 import { HeatMapView } from "./heat-map";
 import { HostPanel } from "./host-panel";
+import { HostTable, HostTools, isTable, zoomedIn } from "./host-table";
 import { Legend } from "./legend";
 import { NearFits } from "./near-fits";
 import styles from "./topology.module.css";
@@ -32,16 +33,27 @@ export function TopologyPage() {
   const names = topologies.data?.items.map((item) => item.metadata.name) ?? [];
   const name = useShownTopology(names);
   const map = useQuery(mapQuery(name));
+  const [sought, setSought] = useState("");
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const onSelect = (host: string) => setSelected((known) => (known.has(host) ? new Set([...known].filter((one) => one !== host)) : new Set([...known, host])));
   return (
     <Page
       title="Topology"
-      lead={map.data && <FreeWords map={map.data} resource={url.get("resource") || firstResource(map.data.resources)} />}
-      actions={map.data && <Choosers names={names} name={name} map={map.data} />}
+      filters={
+        map.data && (
+          <>
+            <Choosers names={names} name={name} map={map.data} />
+            <HostTools domains={zoomedIn(map.data, url.get("zoom"))} sought={sought} onSought={setSought}>
+              <CordonSelected names={[...selected].sort(byHostName)} onDone={() => setSelected(new Set())} />
+            </HostTools>
+          </>
+        )
+      }
     >
       <View query={topologies} empty={({ items }) => (items.length === 0 ? <NoTopology /> : undefined)}>
         {() => (
           <View query={map} rows={8}>
-            {(found) => <Map map={found} />}
+            {(found) => <Map map={found} {...{ sought, selected, onSelect }} />}
           </View>
         )}
       </View>
@@ -120,43 +132,49 @@ function Notes({ map, unready }: { map: TopologyMap; unready: number }) {
   );
 }
 
-function Map({ map }: { map: TopologyMap }) {
+interface MapProps {
+  map: TopologyMap;
+  sought: string;
+  selected: ReadonlySet<string>;
+  onSelect: (host: string) => void;
+}
+
+function Map({ map, sought, selected, onSelect }: MapProps) {
   const url = useUrl();
   const resource = url.get("resource") || firstResource(map.resources);
   const near = nearByPath(worthTelling(useQuery(nearFitsQuery(map.topology, url.get("near"))).data?.near ?? []));
   const colouring: Colouring = COLOURINGS.find(({ value }) => value === url.get("colour"))?.value ?? "queue";
   const hosts = hostsOf(map.domains);
   const legend = legendOf(hosts, colouring);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const zoom = url.get("zoom");
-  const zoomed = zoom === "" ? undefined : domainAt(map.domains, zoom.split("/"));
+  const domains = zoomedIn(map, zoom);
   const unready = hosts.filter((domain) => domain.host && !domain.host.ready).length;
   const opened = hosts.find((domain) => domain.host?.name === url.get("host"));
   useHotkeys({ ...(zoom !== "" && url.get("host") === "" && { Escape: () => url.change({ zoom: zoom.split("/").slice(0, -1).join("/") }) }) });
-  const shared = {
-    resource,
-    colouring,
-    legend,
-    near,
-    opened: url.get("host"),
-    selected,
-    onSelect: (host: string) => setSelected((known) => (known.has(host) ? new Set([...known].filter((one) => one !== host)) : new Set([...known, host]))),
-    actions: <CordonSelected names={[...selected].sort(byHostName)} onDone={() => setSelected(new Set())} />,
-    onZoom: (path: string[]) => url.change({ zoom: path.join("/") }),
-    onHost: (host: string) => url.change({ host }, "replace"),
-  };
-  return (
+  const shared = { domains, resource, selected, sought, onSelect, onHost: (host: string) => url.change({ host }, "replace") };
+  const beside = (
     <>
       <Notes map={map} unready={unready} />
       <div className={styles.bar}>
-        <Legend legend={legend} isOfWorkloads={isOfWorkloads(colouring)} />
+        <p className={styles.soft}>
+          <FreeWords map={map} resource={resource} />
+        </p>
+        {!isTable(url) && <Legend legend={legend} isOfWorkloads={isOfWorkloads(colouring)} />}
         {zoom !== "" && <Button onClick={() => url.change({ zoom: "" })}>Show all domains, not only {zoom}</Button>}
       </div>
+    </>
+  );
+  return (
+    <>
+      {!isTable(url) && beside}
       {hosts.length === 0 ? (
         <Empty title="No hosts in this topology">Nodes belong to a topology by the labels of its levels.</Empty>
+      ) : isTable(url) ? (
+        <HostTable {...shared} />
       ) : (
-        <HeatMapView domains={zoomed ? zoomed.children : map.domains} {...shared} />
+        <HeatMapView {...shared} {...{ colouring, legend, near }} opened={url.get("host")} onZoom={(path) => url.change({ zoom: path.join("/") })} />
       )}
+      {isTable(url) && beside}
       {hosts.length > 0 && (
         <div className={fits.panels}>
           <Fits topology={map.topology} resource={resource} />

@@ -163,3 +163,9 @@ export function largestFit(hosts: TopologyDomain[], resource: string): { host: s
 export function firstResource(resources: string[]): string {
   return resources.find((name) => name.includes("/")) ?? resources.find((name) => name === "cpu") ?? resources[0] ?? "";
 }
+
+/** Whether a host takes pods, in words. */
+export function stateWords({ host }: TopologyDomain): string {
+  if (host?.cordoned) return "Cordoned";
+  return host?.ready ? "Ready" : "Not ready";
+}

@@ -53,9 +53,8 @@ export function GridBar({ grid }: { grid: Grid }) {
         heading="Show columns"
         stays
         trigger={
-          <Button>
+          <Button shape="icon" hint="Columns" aria-label="Columns">
             <Columns3 aria-hidden="true" />
-            Columns
           </Button>
         }
         items={COLUMN_NAMES.filter((name) => !FIXED.includes(name)).map((name) => ({
@@ -65,9 +64,8 @@ export function GridBar({ grid }: { grid: Grid }) {
           onSelect: () => url.change({ columns: toggledColumn(grid.columns, name) }, "replace"),
         }))}
       />
-      <Button look="quiet" className={styles.wide} hint="Export these rows as CSV" aria-label="Export as CSV" onClick={save}>
+      <Button shape="icon" className={styles.wide} hint="Export these rows as CSV" aria-label="Export as CSV" onClick={save}>
         <Download aria-hidden="true" />
-        CSV
       </Button>
     </div>
   );

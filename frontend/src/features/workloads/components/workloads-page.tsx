@@ -2,7 +2,7 @@
 import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 
-import { Page } from "@/components/ui/layout";
+import { ListFrame, Page } from "@/components/ui/layout";
 import { PhaseBadge } from "@/components/ui/phase-badge";
 import { Empty, ExamplesLink, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import type { Status, WorkloadGroup, WorkloadRow } from "@/lib/api/types";
@@ -24,8 +24,15 @@ export function WorkloadsPage() {
   const url = useUrl();
   const grid = gridIn(url);
   return (
-    <Page title="Workloads" actions={<GridViews grid={grid} />}>
-      <GridBar grid={grid} />
+    <Page
+      title="Workloads"
+      filters={
+        <>
+          <GridViews grid={grid} />
+          <GridBar grid={grid} />
+        </>
+      }
+    >
       {/* Another list has its own beginning and selection. */}
       {grid.group === null ? (
         <Rows key={`${grid.filter} ${grid.order}`} grid={grid} />
@@ -148,7 +155,7 @@ function GridBody({ grid, total, waiting, items, onLetIn, onGroup, onEnd }: Grid
     setSelection({});
   };
   return (
-    <section className={styles.grid} aria-label="List of workloads" data-fills data-chosen={chosen.length > 0 || undefined}>
+    <ListFrame label="List of workloads" fills>
       {items.length === 0 ? (
         <NoWorkloads filter={grid.filter} />
       ) : (
@@ -169,7 +176,7 @@ function GridBody({ grid, total, waiting, items, onLetIn, onGroup, onEnd }: Grid
         />
       )}
       <ListBar {...{ grid, waiting, chosen, frozen, total, onLetIn }} onAll={selectAll} onClear={clear} />
-    </section>
+    </ListFrame>
   );
 }
 
