@@ -107,15 +107,20 @@ def test_how_many_estimates_of_starts_held_is_told_and_a_metric(
     reached = schedule()
     before = admin.caught_up("/v1/waits?clusterQueue=estimated", reached).json()
     assert before["estimates"] == {"predictions": 0, "held": 0}
-    submitted, told = 0, before["estimates"]
+    assert before["lastReservedAt"] is None
+    submitted, told, waits = 0, before["estimates"], before
     while told["predictions"] < 2 and submitted < 100:
         made = workload(f"estimated-{submitted}", queue="estimated")
         assert admin.post("/v1/namespaces/team-a/workloads", made).status_code == 201
         reached, submitted = schedule(), submitted + 1
-        told = admin.caught_up("/v1/waits?clusterQueue=estimated", reached).json()["estimates"]
+        waits = admin.caught_up("/v1/waits?clusterQueue=estimated", reached).json()
+        told = waits["estimates"]
 
     assert told["predictions"] == 2
     # More where the clocks of API and worker differ by more than the time between two submits.
+    last = admin.get(f"/v1/namespaces/team-a/workloads/estimated-{submitted - 1}").json()
+    reserved = next(c for c in last["status"]["conditions"] if c["type"] == "QuotaReserved")
+    assert waits["lastReservedAt"][:19] == reserved["lastTransitionTime"][:19]
     assert submitted >= 10, "eight starts before are the basis of the first range"
     assert 0 <= told["held"] <= 2
     assert admin.get("/v1/waits").json()["estimates"] is None

@@ -181,3 +181,25 @@ def test_the_end_of_a_stop_is_a_change_and_a_report_of_a_node_is_none(
     assert resumed["differences"][0]["after"] == "None"
     types = [one["type"] for one in admin.get("/v1/history?kind=Node").json()["items"]]
     assert types == ["node.created"]
+
+
+def test_marks_tell_what_changed_stopped_and_failed(admin: Api, made: int) -> None:
+    assert made
+    admin.post("/v1/clusterqueues", cluster_queue("other", cpu="1"))
+    admin.post("/v1/clusterqueues/other/stop", {"reason": "budget review"})
+    admin.post("/v1/clusterqueues/other/resume", {"reason": "reviewed"})
+    found = admin.get("/v1/marks?clusterQueue=other").json()
+    assert found["complete"]
+    stops = [mark for mark in found["items"] if mark["kind"] == "Stop"]
+    assert [(mark["type"], mark["count"], mark["reason"]) for mark in stops] == [
+        ("cluster_queue.resumed", 2, "reviewed")
+    ], "what happens within a minute is one mark, told by the last of it"
+    changes = [mark for mark in found["items"] if mark["kind"] == "Change"]
+    assert {mark["stream"] for mark in changes} <= {
+        "clusterqueue/other",
+        "resourceflavor/default",
+        "configuration/default",
+    }
+    everything = admin.get("/v1/marks").json()["items"]
+    assert sum(mark["count"] for mark in everything) > sum(mark["count"] for mark in found["items"])
+    assert admin.get("/v1/marks?since=2999-01-01T00:00:00Z").status_code == 422

@@ -19,12 +19,10 @@ def configuration() -> list[Object]:
     """One cohort of two queues on a rack of two hosts with four GPUs each."""
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        _named("Topology", "cluster", {"levels": [{"nodeLabel": RACK}, {"nodeLabel": HOSTNAME}]}),
-        _named(
-            "ResourceFlavor", "a100", {"nodeLabels": {"gpu": "a100"}, "topologyName": "cluster"}
-        ),
+        named("Topology", "cluster", {"levels": [{"nodeLabel": RACK}, {"nodeLabel": HOSTNAME}]}),
+        named("ResourceFlavor", "a100", {"nodeLabels": {"gpu": "a100"}, "topologyName": "cluster"}),
         *(_host(name) for name in HOSTS),
-        _named("Cohort", "everyone", {}),
+        named("Cohort", "everyone", {}),
         _cluster_queue(QUEUE, "4"),
         _cluster_queue(LENDER, "4"),
         {
@@ -59,7 +57,8 @@ def workload(name: str, *, gpus: int = 1) -> Object:
     }
 
 
-def _named(kind: str, name: str, spec: Object) -> Object:
+def named(kind: str, name: str, spec: Object) -> Object:
+    """A configured object of Headgate."""
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
@@ -78,7 +77,7 @@ def _cluster_queue(name: str, gpus: str) -> Object:
             }
         ],
     }
-    return _named("ClusterQueue", name, spec)
+    return named("ClusterQueue", name, spec)
 
 
 def _host(name: str) -> Object:

@@ -66,7 +66,7 @@ def test_overview_answers_in_five_seconds_and_does_not_shift(
     expect(cause).to_contain_text(str(told["count"]))
     assert told["gpuSeconds"] > 0
     expect(cause).to_contain_text("GPU-h")
-    changes = page.get_by_role("list", name="Changes and outages").get_by_role("link")
+    changes = page.get_by_role("list", name="Changes, stops and outages").get_by_role("link")
     expect(changes.and_(page.get_by_role("link", name=LENDER)).first).to_be_attached()
     queues = page.get_by_role("region", name="Queues")
     row = queues.get_by_role("row").filter(has=page.get_by_role("link", name=QUEUE, exact=True))

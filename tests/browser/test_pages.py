@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import ServerProblem
-from tests.browser.cluster import HOSTS, LENDER, QUEUE, workload
+from tests.browser.cluster import HOSTS, LENDER, QUEUE, named, workload
 from tests.browser.conftest import client_of, new_context, sign_in
 from tests.browser.every_page import every_page
 from tests.browser.screen import Screen
@@ -335,6 +335,17 @@ def test_a_queue_tells_starts_constraints_and_changes(
     expect(page.get_by_role("tab", name="History")).to_have_attribute("aria-selected", "true")
     changes = page.get_by_role("list", name="Changes, newest first")
     expect(changes.get_by_role("listitem").last).to_contain_text("Created")
+    marks = page.get_by_role("list", name="Changes, stops and outages")
+    expect(marks.get_by_role("link", name=re.compile("created by admin")).first).to_be_attached()
+    # A queue without quota can only be given some.
+    client.apply_objects([named("ClusterQueue", "unfunded", {"namespaceSelector": {}})])
+    screen.open("/queues/unfunded", "unfunded")
+    expect(page.get_by_text("Nothing is pending")).to_be_visible()
+    expect(page.get_by_text("No workload has been admitted yet")).to_be_visible()
+    assert screen.violations() == []
+    page.get_by_role("button", name="Set quota").click()
+    expect(page.get_by_role("tab", name="Form")).to_have_attribute("aria-selected", "true")
+    client.remove("/v1/clusterqueues/unfunded")
 
 
 def test_events_are_found_by_a_text(screen: Screen, client: HeadgateClient) -> None:

@@ -22,7 +22,7 @@ from headgate.api.backtests import SIMULATION_ROUTES
 from headgate.api.bodies import TypedRequest
 from headgate.api.callers import authenticated, services_of
 from headgate.api.cron_jobs import CronJobRunner
-from headgate.api.events import Cycles, Events, EventStream
+from headgate.api.events import LOG_ROUTES
 from headgate.api.executors.assignment_feed import feed_of
 from headgate.api.executors.controller import Executors, report_routes
 from headgate.api.executors.orphans import ExecutorOrphans, list_orphans
@@ -212,8 +212,7 @@ def _version_one() -> Router:
             WorkloadRows,
             report_routes(),
             CheckReports,
-            Events,
-            EventStream,
+            *LOG_ROUTES,
             OverviewPage,
             *ALERT_ROUTES,
             LintPage,
@@ -223,7 +222,6 @@ def _version_one() -> Router:
             History,
             ObjectReferences,
             Erasures,
-            Cycles,
             *SIMULATION_ROUTES,
             *USER_ROUTES,
             ServiceAccounts,

@@ -1,4 +1,4 @@
-"""`/v1/events`, `/v1/stream`, `/v1/cycles`: the event log, its stream, what workers planned."""
+"""`/v1/events`, `/v1/marks`, `/v1/stream`, `/v1/cycles`: the log, its stream, what was planned."""
 
 from typing import Annotated
 
@@ -22,8 +22,8 @@ from headgate.api.parameters import (
 from headgate.application.event_hub import EventSubscription
 from headgate.application.queries import cycles, events
 from headgate.application.queries.cycles import CycleDetail, CyclePage, CycleRerun, CycleSummary
-from headgate.application.queries.events import EventPage, Histogram
-from headgate.application.time_travel import SampledPeriod
+from headgate.application.queries.events import EventPage, Histogram, MarkList
+from headgate.application.time_travel import SampledPeriod, bounds_of
 
 Types = Annotated[
     str | None, QueryParameter(name="type", description="Event types, separated by commas")
@@ -111,6 +111,41 @@ class Events(Controller):
         wanted = events.EventQuery(types=listed(types), streams=listed(streams))
         found = await events.histogram(services_of(request), wanted, request.user.namespaces, span)
         return answer_view(found)
+
+
+class Marks(Controller):
+    """What explains the bend of a chart."""
+
+    path = "/marks"
+    tags = ["Events"]
+    opt = {"right": "read events"}
+
+    @get(
+        operation_id="listMarks",
+        summary="Changes of configuration, stops and outages within a time range",
+        responses=response(MarkList),
+    )
+    async def list_marks(
+        self,
+        request: Caller,
+        since: RangeStart = None,
+        until: RangeEnd = None,
+        cluster_queue: Annotated[
+            str,
+            QueryParameter(
+                name="clusterQueue",
+                max_length=253,
+                description="What concerns this ClusterQueue only: itself, its cohorts, "
+                "LocalQueues and flavors, and hosts and executors",
+            ),
+        ] = "",
+    ) -> Answer:
+        """Newest first; events of one kind within a minute are one mark with their count."""
+        services = services_of(request)
+        first, last = instant_or_none(since, "/since"), instant_or_none(until, "/until")
+        bounds = bounds_of(services, SampledPeriod(first, last, 2))
+        wanted = events.MarkQuery(since=bounds[0], until=bounds[1], cluster_queue=cluster_queue)
+        return answer_view(await events.marks(services, wanted, request.user.namespaces))
 
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -257,3 +292,6 @@ class Cycles(Controller):
         """Nothing is written; the same input gives the same bytes."""
         scope = request.user.namespaces
         return answer_view(await cycles.rerun(services_of(request), cycle, scope))
+
+
+LOG_ROUTES = (Events, Marks, EventStream, Cycles)

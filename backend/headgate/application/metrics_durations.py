@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metr
 
 from headgate.application.metrics_counters import CLUSTER_QUEUE_LABELS, gauge
 from headgate.application.ports import ReadModels
-from headgate.application.queries.expected_start import Calibration, calibration_of
+from headgate.application.queries.expected_start import Calibration, latest_starts
 from headgate.application.scheduling_cycles import CycleStore, CycleTiming
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rounds.state import is_open
@@ -138,7 +138,7 @@ class StartCalibrations:
         oldest = sorted(read_at, key=lambda name: (read_at[name], name))[:MAX_CALIBRATIONS_READ]
         for name in oldest:
             if now - read_at[name] >= CALIBRATION_SECONDS * MICROSECONDS_PER_SECOND:
-                self._known[name] = (now, calibration_of(models, name))
+                self._known[name] = (now, latest_starts(models, name)[0])
         return {name: self._known[name][1] for name in cluster_queues if name in self._known}
 
 

@@ -16,9 +16,15 @@ from headgate.application.access.redaction import NamespaceScope, cluster_queues
 from headgate.application.application_services import ApplicationServices
 from headgate.application.historical_ports import ResolvedPoint
 from headgate.application.historical_states import CapacitySample
-from headgate.application.queries.expected_start import Calibration, calibration_of
+from headgate.application.queries.expected_start import Calibration, latest_starts
 from headgate.application.queries.queue_status import pending_groups
-from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
+from headgate.application.queries.views import (
+    Position,
+    Timestamp,
+    Whole,
+    timestamp,
+    timestamp_or_none,
+)
 from headgate.application.time_travel import DAY, SampledPeriod, bounds_of
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import NotFound
@@ -95,7 +101,8 @@ class WaitHistogram(Whole, kw_only=True, frozen=True):
 
     From a minute on waits are rounded down, by less than 4 %; no bucket has waits of another.
     Without a `clusterQueue` they are those of all together. Before `dataSince` there was no log.
-    `estimates` tells of the latest starts of the ClusterQueue, whatever the range.
+    `estimates` tells of the latest starts of the ClusterQueue, `lastReservedAt` of the last of
+    them, whatever the range.
     """
 
     position: Position
@@ -108,6 +115,7 @@ class WaitHistogram(Whole, kw_only=True, frozen=True):
     wait_p95_seconds: int | None
     buckets: list[WaitBucket]
     estimates: Calibration | None
+    last_reserved_at: Timestamp | None
 
 
 WAIT_BOUNDS_SECONDS = (0, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 259_200)
@@ -260,6 +268,9 @@ async def wait_times(
     of_bucket = Counter[int]()
     for seconds, count in waits.items():
         of_bucket[bisect_right(WAIT_BOUNDS_SECONDS, seconds) - 1] += count
+    estimates, last = None, None
+    if cluster_queue:
+        estimates, last = await asyncio.to_thread(latest_starts, services.models, cluster_queue)
     return WaitHistogram(
         position=services.reader.position,
         since=timestamp(since),
@@ -273,11 +284,8 @@ async def wait_times(
             WaitBucket(from_seconds=bound, count=of_bucket[place])
             for place, bound in enumerate(WAIT_BOUNDS_SECONDS)
         ],
-        estimates=(
-            await asyncio.to_thread(calibration_of, services.models, cluster_queue)
-            if cluster_queue
-            else None
-        ),
+        estimates=estimates,
+        last_reserved_at=timestamp_or_none(last),
     )
 
 

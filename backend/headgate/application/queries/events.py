@@ -1,8 +1,9 @@
-"""Pages of events and how many there were when."""
+"""Pages of events, how many there were when, and those that charts over time mark."""
 
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -13,9 +14,12 @@ from headgate.application.event_hub import shown_event
 from headgate.application.historical_ports import point_at_instant
 from headgate.application.ports import EventFilter, EventLog
 from headgate.application.queries.views import Free, Position, Schema, Timestamp, Whole, timestamp
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.cluster_state import ClusterState
+from headgate.domain.kinds.cluster_queue import CLUSTER_QUEUE
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.recorded_event import RecordedEvent, kind_and_key
 from headgate.domain.values.instants import Instant
-from headgate.event_log.codec import name_of
+from headgate.event_log.codec import CLASSES_BY_NAME, name_of
 
 
 class EventView(Schema, kw_only=True, frozen=True):
@@ -214,6 +218,145 @@ def _places(log: EventLog, instants: Sequence[Instant], low: int, high: int) -> 
     place = point_at_instant(log, instants[middle], low, high).position
     before = _places(log, instants[:middle], low, place)
     return [*before, place, *_places(log, instants[middle + 1 :], place, high)]
+
+
+MarkKind = Literal["Change", "Stop", "Outage"]
+
+MARKED_OBJECTS = (
+    "admission_check",
+    "cluster_queue",
+    "cohort",
+    "configuration",
+    "disruption_budget",
+    "executor",
+    "limit_range",
+    "local_queue",
+    "resource_flavor",
+    "topology",
+    "workload_priority_class",
+)
+"""Changes of these kinds affect admission; nodes report themselves and are not listed."""
+TYPES_OF_MARKS: dict[MarkKind, tuple[str, ...]] = {
+    "Change": tuple(
+        name
+        for kind in MARKED_OBJECTS
+        for done in ("created", "changed", "deleted")
+        if (name := f"{kind}.{done}") in CLASSES_BY_NAME
+    ),
+    "Stop": (
+        "cluster_queue.resumed",
+        "cluster_queue.stopped",
+        "local_queue.resumed",
+        "local_queue.stopped",
+        "node.cordoned",
+        "node.drain_started",
+        "node.uncordoned",
+    ),
+    "Outage": ("executor.lost", "node.executor_lost", "node.fell_silent"),
+}
+SHARED_OBJECTS = ("node/", "executor/", "configuration/")
+"""What is about every ClusterQueue."""
+MAX_MARKED_EVENTS = 1_000
+NEAR = 60 * 1_000_000
+"""Microseconds within which events of one kind are one mark."""
+
+
+class Mark(Schema, kw_only=True, frozen=True):
+    """Events of one kind within a minute; what is told of an event is told of the last of them."""
+
+    kind: MarkKind
+    count: int
+    first_at: Timestamp
+    at: Timestamp
+    position: Position
+    stream: str
+    object_kind: str
+    name: str
+    type: str
+    actor: str
+    reason: str = ""
+
+
+class MarkList(Schema, kw_only=True, frozen=True):
+    """Newest first; of a range with more events than are read, the oldest are left out."""
+
+    position: Position
+    complete: bool
+    items: list[Mark]
+
+
+class MarkQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """From an instant until before another; of one ClusterQueue what concerns it."""
+
+    since: Instant
+    until: Instant
+    cluster_queue: str = ""
+
+
+async def marks(
+    services: ApplicationServices, wanted: MarkQuery, scope: NamespaceScope
+) -> MarkList:
+    """Changes of configuration, stops and outages: what explains a bend of a chart."""
+    state = services.reader.cluster_state
+    streams = _streams_of_queue(state, wanted.cluster_queue) if wanted.cluster_queue else ()
+    found: list[Mark] = []
+    complete = True
+    for kind, types in TYPES_OF_MARKS.items():
+        query = EventQuery(types=types, streams=streams, since=wanted.since, until=wanted.until)
+        where = query.filter(scope)
+        events = await asyncio.to_thread(
+            services.log.page, where, before=None, limit=MAX_MARKED_EVENTS
+        )
+        complete = complete and len(events) < MAX_MARKED_EVENTS
+        found += _gathered(kind, events)
+    found.sort(key=lambda mark: mark.position, reverse=True)
+    return MarkList(position=services.reader.position, complete=complete, items=found)
+
+
+def _streams_of_queue(state: ClusterState, name: str) -> tuple[str, ...]:
+    """A ClusterQueue, its cohorts and LocalQueues, what it names, and what is about every queue."""
+    config = state.config
+    streams = [f"clusterqueue/{name}"]
+    streams += [
+        f"localqueue/{key}"
+        for key, local in config.local_queues.items()
+        if local.spec.cluster_queue == name
+    ]
+    queue = config.cluster_queues.get(name)
+    if queue is not None:
+        cohort = queue.spec.cohort_name
+        above: set[str] = set()
+        while cohort and cohort not in above:
+            above.add(cohort)
+            parent = config.cohorts.get(cohort)
+            cohort = parent.spec.parent_name if parent is not None else ""
+        streams += [f"cohort/{each}" for each in sorted(above)]
+        streams += ["/".join(each) for each in CLUSTER_QUEUE.references(queue.spec)]
+    return (*streams, *SHARED_OBJECTS)
+
+
+def _gathered(kind: MarkKind, events: Sequence[RecordedEvent]) -> Iterator[Mark]:
+    """Marks of events that are newest first; each reaches back a minute at most."""
+    index = 0
+    while index < len(events):
+        first, newest = index, events[index]
+        while first + 1 < len(events) and newest.at - events[first + 1].at <= NEAR:
+            first += 1
+        object_kind, name = kind_and_key(newest.stream)
+        yield Mark(
+            kind=kind,
+            count=first - index + 1,
+            first_at=timestamp(events[first].at),
+            at=timestamp(newest.at),
+            position=newest.position,
+            stream=newest.stream,
+            object_kind=KINDS_BY_STREAM[object_kind].name,
+            name=name,
+            type=name_of(type(newest.event)),
+            actor=newest.metadata.actor,
+            reason=newest.metadata.reason,
+        )
+        index = first + 1
 
 
 def shown(found: Sequence[RecordedEvent], scope: NamespaceScope) -> list[EventView]:

@@ -1,8 +1,7 @@
 """The expected start of a workload, a range from past waits, and the edits that make it start.
 
-Only waits that were lived through count: those of workloads of the same ClusterQueue and about the
-same size. How many such ranges held is told with them and sets their width: eight in ten are aimed
-at. An edit changes the workload, or the quota of its ClusterQueue, so that a constraint is met.
+Only waits of workloads of the same ClusterQueue and about the same size count. How many such ranges
+held sets their width: eight in ten are aimed at. An edit ends a constraint.
 """
 
 from bisect import bisect_right, insort
@@ -236,13 +235,14 @@ def estimates_from(waits: Waits, before: Instant | None = None) -> StartEstimate
     return found
 
 
-def calibration_of(models: ReadModels, cluster_queue: str) -> Calibration:
-    """How many ranges of the latest starts of each size held, of a ClusterQueue."""
+def latest_starts(models: ReadModels, cluster_queue: str) -> tuple[Calibration, Instant | None]:
+    """How many ranges of the latest starts of each size held, and when the last of all was."""
     keys = [(cluster_queue, size) for size in models.sizes_started(cluster_queue)]
-    found = [estimates_from(waits).calibration() for waits in past_waits(models, keys).values()]
-    return Calibration(
-        predictions=sum(each.predictions for each in found), held=sum(each.held for each in found)
-    )
+    of_sizes = past_waits(models, keys).values()
+    found = [estimates_from(waits).calibration() for waits in of_sizes]
+    held = sum(each.held for each in found)
+    last = max((waits[-1][0] for waits in of_sizes if waits), default=None)
+    return Calibration(predictions=sum(each.predictions for each in found), held=held), last
 
 
 class PatchOperation(Schema, kw_only=True, frozen=True):

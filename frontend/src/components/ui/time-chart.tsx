@@ -3,6 +3,7 @@ import { ChartArea, Table } from "lucide-react";
 import { type CSSProperties, type KeyboardEvent, type ReactNode, useId, useState } from "react";
 
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
+import type { ChartMark } from "@/lib/marks";
 
 import { Button } from "./button";
 import { PlainTable } from "./plain-table";
@@ -11,14 +12,6 @@ import { areaAt, beginsWithLog, clockOf, everyNth, percentOf, stackedOf, tableTi
 import { EdgeLabels } from "./time-chart-edge";
 import styles from "./time-chart.module.css";
 import { type ChartLimit, type ChartSeries, TimePlot } from "./time-plot";
-
-export interface ChartMark {
-  /** Seconds since 1970. */
-  at: number;
-  words: string;
-  address: string;
-  kind: "change" | "outage" | "preemption";
-}
 
 export interface TimeChartProps {
   /** What is shown, as a caption and as the accessible name. */
@@ -33,6 +26,8 @@ export interface TimeChartProps {
   range: [number, number];
   /** Nothing is known before this instant. */
   dataSince?: number | undefined;
+  /** Nothing is known yet after this instant. */
+  dataUntil?: number | undefined;
   format: (value: number) => string;
   /** A slim one has caption, legend and plot within few lines, above a list. */
   height?: "tall" | "short" | "slim";
@@ -101,7 +96,7 @@ function useCrosshair({ times, onBrush, onTable }: Pick<TimeChartProps, "times" 
 }
 
 function Plot(props: TimeChartProps & { onTable: () => void }) {
-  const { label, times, series, limits = NONE, marks, range, dataSince, format, stacked = false, edge = false, onBrush, onArea } = props;
+  const { label, times, series, limits = NONE, marks, range, dataSince, format, stacked = false, edge = false, dataUntil, onBrush, onArea } = props;
   const { shown, cursor, setCursor, selected, onKeyDown } = useCrosshair(props);
   const at = times[shown];
   const press = (index: number, value: number) => {
@@ -128,6 +123,11 @@ function Plot(props: TimeChartProps & { onTable: () => void }) {
           {dataSince !== undefined && dataSince > range[0] && (
             <span className={styles.before} style={spanOf(range, range[0], Math.min(dataSince, range[1]))}>
               {!beginsWithLog(range, dataSince) && <span>no data before {clockOf(dataSince, range)}</span>}
+            </span>
+          )}
+          {dataUntil !== undefined && dataUntil < range[1] && (
+            <span className={styles.before} data-after="" style={spanOf(range, Math.max(dataUntil, range[0]), range[1])}>
+              <span>not read yet</span>
             </span>
           )}
         </div>
@@ -167,7 +167,7 @@ function Legend({ series, limits, format, shown, at }: LegendProps) {
 
 function Marks({ marks, range }: { marks: ChartMark[]; range: [number, number] }) {
   return (
-    <ul className={styles.marks} aria-label="Changes and outages">
+    <ul className={styles.marks} aria-label="Changes, stops and outages">
       {marks
         .filter(({ at }) => at >= range[0] && at <= range[1])
         .map((mark, index) => (

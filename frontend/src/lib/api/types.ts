@@ -16,6 +16,7 @@ export type SystemStatus = Schemas["SystemView"];
 export type CapacityHistory = Schemas["CapacityHistory"];
 export type UsageGrouping = CapacityHistory["by"];
 export type CapacityPoint = Schemas["CapacityPoint"];
+export type MarkList = Schemas["MarkList"];
 export type WaitTimes = Schemas["WaitHistogram"];
 export type QueueRow = Schemas["QueueRow"];
 export type QueueSummary = Schemas["QueueSummary"];

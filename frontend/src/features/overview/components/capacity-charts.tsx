@@ -2,15 +2,15 @@
 import { TimeChart } from "@/components/ui/time-chart";
 import type { CapacityHistory, UsageGrouping } from "@/lib/api/types";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
+import type { ChartMark } from "@/lib/marks";
 import { type TimeRange, boundsOf, rangeBetween } from "@/lib/time-range";
 
 import { OTHER, capacityAt, seriesOf } from "../model/capacity";
-import type { Mark } from "../model/marks";
 import styles from "./overview-page.module.css";
 
 export interface CapacityChartsProps {
   history: CapacityHistory | undefined;
-  marks: Mark[] | undefined;
+  marks: ChartMark[] | undefined;
   range: TimeRange;
   /** Where the axis begins instead of with the range. */
   since: string | undefined;
@@ -25,7 +25,7 @@ const WORDS: Record<UsageGrouping, string> = { clusterQueue: "ClusterQueue", coh
 /** The share of the axis that is left free before a young log, for the words that it begins there. */
 const BEFORE_LOG = 0.17;
 
-const NO_MARKS: Mark[] = [];
+const NO_MARKS: ChartMark[] = [];
 
 export function CapacityCharts({ history, marks = NO_MARKS, range, since, queue, onBrush, onQueue }: CapacityChartsProps) {
   if (history === undefined) return <div className={styles.charts} role="status" aria-label="Loading" />;

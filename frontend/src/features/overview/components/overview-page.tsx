@@ -7,7 +7,7 @@ import { SelectField } from "@/components/ui/fields";
 import { Page } from "@/components/ui/layout";
 import { Empty, ExamplesLink, Failed } from "@/components/ui/states";
 import { causesQuery } from "@/lib/api/attention";
-import { capacityQuery, queueRowsQuery } from "@/lib/api/capacity";
+import { capacityQuery, marksQuery, queueRowsQuery } from "@/lib/api/capacity";
 import type { UsageGrouping } from "@/lib/api/types";
 import { byResource, shortResource } from "@/lib/format/amounts";
 import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
@@ -15,7 +15,6 @@ import { useResource } from "@/lib/hooks/use-resource";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
 
-import { rangeMarksQuery } from "../api/capacity";
 import { ofQueue } from "../model/capacity";
 import { CapacityCharts } from "./capacity-charts";
 import { CauseSummary } from "./cause-summary";
@@ -43,7 +42,7 @@ export function OverviewPage() {
   const isThin = since !== undefined && capacity.isPlaceholderData && capacity.data.points.length < MIN_POINTS;
   const rows = useQuery(queueRowsQuery(resource));
   const causes = useQuery(causesQuery);
-  const marks = useQuery(rangeMarksQuery(range));
+  const marks = useQuery(marksQuery(range, queue));
   const shown = capacity.data?.resource ?? rows.data?.resource ?? resource;
   const resources = [...(capacity.data?.resources ?? rows.data?.resources ?? [])].sort(byResource);
   const isNew = capacity.data !== undefined && resources.length === 0;

@@ -1,5 +1,5 @@
 // The pending workloads of a queue in order with their reasons, and the admitted ones.
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
@@ -10,9 +10,10 @@ import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { Status, WorkloadRow } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
-import { formatDuration } from "@/lib/format/times";
+import { formatDuration, formatShortTime } from "@/lib/format/times";
+import { useTimeRange } from "@/lib/hooks/use-time-range";
 
-import { admittedQuery, pendingQuery } from "../api/queues";
+import { admittedQuery, pendingQuery, waitTimesQuery } from "../api/queues";
 import { constraintBar, type PendingRow, pendingRows, startWords } from "../model/pending";
 import styles from "./queue-page.module.css";
 
@@ -105,7 +106,7 @@ export function PendingTable({ name, strategy }: { name: string; strategy: strin
   const { history } = useRouter();
   return (
     <Card>
-      <View query={pending} empty={({ pages }) => (pages[0]?.items.length === 0 ? <Empty title="No pending workloads" /> : undefined)}>
+      <View query={pending} empty={({ pages }) => (pages[0]?.items.length === 0 ? <NothingPending name={name} /> : undefined)}>
         {({ pages }) => (
           <VirtualTable
             label={`Pending in ${name}, ${strategy}`}
@@ -119,6 +120,16 @@ export function PendingTable({ name, strategy }: { name: string; strategy: strin
         )}
       </View>
     </Card>
+  );
+}
+
+function NothingPending({ name }: { name: string }) {
+  const [range] = useTimeRange();
+  const last = useQuery(waitTimesQuery(name, range)).data?.lastReservedAt;
+  return (
+    <Empty title="Nothing is pending">
+      <p>{last === undefined ? "\u00a0" : last === null ? "No workload has been admitted yet" : `Last admission ${formatShortTime(last)}`}</p>
+    </Empty>
   );
 }
 

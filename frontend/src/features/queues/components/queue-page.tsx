@@ -101,7 +101,7 @@ function Body({ node }: { node: QueueNode }) {
         </div>
       )}
       <QueueFigures name={node.name} />
-      <UseOverTime name={node.name} />
+      <UseOverTime node={node} />
       <Choices
         label="Queue sections"
         value={url.get("view") || "pending"}

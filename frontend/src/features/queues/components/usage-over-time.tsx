@@ -1,15 +1,21 @@
 // What the queue used of one resource over the time range, its quota, what was pending, and what became of workloads.
 import { useQuery } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 
+import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
 import { Empty, PartialNote, Skeleton } from "@/components/ui/states";
 import { TimeChart } from "@/components/ui/time-chart";
 import { View } from "@/components/ui/view";
-import type { UsagePoint } from "@/lib/api/types";
+import { marksQuery } from "@/lib/api/capacity";
+import type { QueueNode, UsagePoint } from "@/lib/api/types";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useResource } from "@/lib/hooks/use-resource";
+import { useIdentity } from "@/lib/hooks/use-session";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
+import type { ChartMark } from "@/lib/marks";
+import { refusalFor } from "@/lib/permissions";
 import { boundsOf, rangeBetween, rangeWords, type TimeRange } from "@/lib/time-range";
 
 import { usageQuery } from "../api/queues";
@@ -26,24 +32,41 @@ function useUsage(name: string) {
   return { range, choose, since, usage, isThin };
 }
 
-/** Use below the quota, and what was pending. */
-export function UseOverTime({ name }: { name: string }) {
+/** Use below the quota, and what was pending; a queue without quota can only be given some. */
+export function UseOverTime({ node: { name, lines } }: { node: QueueNode }) {
   const { range, choose, since, usage, isThin } = useUsage(name);
+  const marks = useQuery(marksQuery(range, name)).data;
   return (
     <section className={styles.use} aria-label="Use over time">
-      {isThin ? (
+      {lines.length === 0 ? (
+        <NoQuota name={name} />
+      ) : isThin ? (
         <Skeleton rows={6} />
       ) : (
         <View query={usage} rows={6}>
           {({ points, complete, dataSince }) => (
             <>
               {!complete && <PartialNote>The most recent data points are not loaded yet.</PartialNote>}
-              <Use points={points} range={range} since={since} dataSince={dataSince ?? undefined} onBrush={choose} />
+              <Use {...{ points, range, since, marks, complete }} dataSince={dataSince ?? undefined} onBrush={choose} />
             </>
           )}
         </View>
       )}
     </section>
+  );
+}
+
+function NoQuota({ name }: { name: string }) {
+  const { history } = useRouter();
+  const refusal = refusalFor(useIdentity(), { on: "queue", clusterQueue: name });
+  const address = `/configuration?${new URLSearchParams({ kind: "ClusterQueue", name, tab: "form" })}`;
+  return (
+    <Empty title="This ClusterQueue has no quota">
+      <p>Nothing is admitted until it has some.</p>
+      <Button look="primary" refusal={refusal} onClick={() => history.push(address)}>
+        Set quota
+      </Button>
+    </Empty>
   );
 }
 
@@ -93,13 +116,14 @@ function axisOf({ points, range, since, dataSince, onBrush }: UseProps) {
   };
 }
 
-function Use({ points, range, since, dataSince, onBrush }: UseProps) {
+function Use({ points, range, since, dataSince, onBrush, marks = [], complete }: UseProps & { marks: ChartMark[] | undefined; complete: boolean }) {
   const [chosen, choose] = useResource();
   const resources = resourcesIn(points);
   const resource = resources.includes(chosen) ? chosen : (resources[0] ?? "");
   if (resource === "") return <Empty title={`No quota and no usage: ${rangeWords(range)}`} />;
   const course = courseOf(points, resource);
-  const shared = { ...axisOf({ points, range, since, dataSince, onBrush }), times: course.times };
+  const axis = axisOf({ points, range, since, dataSince, onBrush });
+  const shared = { ...axis, times: course.times, dataUntil: complete ? undefined : course.times.at(-1) };
   return (
     <div className={styles.charts}>
       <TimeChart
@@ -113,6 +137,7 @@ function Use({ points, range, since, dataSince, onBrush }: UseProps) {
         ]}
         limits={[{ name: "nominal quota", values: course.nominal }, ...(course.limit ? [{ name: "borrowing limit", values: course.limit, dashed: true }] : [])]}
         format={(value) => formatAmount(resource, value)}
+        marks={marks}
       >
         <SelectField label="Resource" value={resource} options={resources.map((value) => ({ value, words: shortResource(value) }))} onChange={(event) => choose(event.target.value)} />
       </TimeChart>

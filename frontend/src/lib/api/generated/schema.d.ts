@@ -2432,6 +2432,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/marks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Changes of configuration, stops and outages within a time range
+         * @description Newest first; events of one kind within a minute are one mark with their count.
+         */
+        get: operations["listMarks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/stream": {
         parameters: {
             query?: never;
@@ -2444,6 +2464,86 @@ export interface paths {
          * @description Resumes after `Last-Event-ID` or `after`; without either it begins now.
          */
         get: operations["watchEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cycles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What workers planned, newest first
+         * @description Plans that decided something, or that the log refused because something had changed.
+         */
+        get: operations["listCycles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cycles/{cycle}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One plan with its input and its decisions in order
+         * @description The id is the `correlation` of the events it led to.
+         */
+        get: operations["readCycle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cycles/{cycle}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Run it again on the same input and compare
+         * @description Nothing is written; the same input gives the same bytes.
+         */
+        get: operations["replayCycle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cycles/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sums and durations of plans over time
+         * @description Of all partitions without one; durations are in microseconds.
+         */
+        get: operations["readCycleSummary"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2874,86 +2974,6 @@ export interface paths {
          * @description Events keep the digest; the pods of an erased template cannot be started again.
          */
         post: operations["eraseContent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/cycles": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * What workers planned, newest first
-         * @description Plans that decided something, or that the log refused because something had changed.
-         */
-        get: operations["listCycles"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/cycles/{cycle}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * One plan with its input and its decisions in order
-         * @description The id is the `correlation` of the events it led to.
-         */
-        get: operations["readCycle"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/cycles/{cycle}/replay": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Run it again on the same input and compare
-         * @description Nothing is written; the same input gives the same bytes.
-         */
-        get: operations["replayCycle"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/cycles/summary": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Sums and durations of plans over time
-         * @description Of all partitions without one; durations are in microseconds.
-         */
-        get: operations["readCycleSummary"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5730,6 +5750,44 @@ export interface components {
              */
             afterFinished?: string;
         };
+        /** Mark */
+        Mark: {
+            /** @enum {string} */
+            kind: "Change" | "Stop" | "Outage";
+            count: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            firstAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            stream: string;
+            objectKind: string;
+            name: string;
+            type: string;
+            actor: string;
+            /** @default  */
+            reason?: string;
+        };
+        /** MarkList */
+        MarkList: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            complete: boolean;
+            items: components["schemas"]["Mark"][];
+        };
         /** MessageView */
         MessageView: {
             code: string;
@@ -8264,6 +8322,11 @@ export interface components {
             waitP95Seconds: number | null;
             buckets: components["schemas"]["WaitBucket"][];
             estimates: components["schemas"]["Calibration"] | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            lastReservedAt: string | null;
         };
         /** WaitsView */
         WaitsView: {
@@ -18433,6 +18496,51 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    listMarks: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339; a day before `until` without */
+                since?: string | null;
+                /** @description RFC 3339; now without */
+                until?: string | null;
+                /** @description What concerns this ClusterQueue only: itself, its cohorts, LocalQueues and flavors, and hosts and executors */
+                clusterQueue?: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Newest first; of a range with more events than are read, the oldest are left out. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MarkList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     watchEvents: {
         parameters: {
             query?: {
@@ -18462,6 +18570,186 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listCycles: {
+        parameters: {
+            query?: {
+                /** @description Partition of the scheduler. */
+                partition?: string;
+                /** @description The `next` of the page before */
+                before?: string | null;
+                /** @description Most items of the answer. */
+                limit?: number;
+                /** @description RFC 3339; the first instant */
+                since?: string | null;
+                /** @description RFC 3339; the instant after the last */
+                until?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Records, newest first; `next` is the `before` of the page after it. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CyclePage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readCycle: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The cycle, as events name it */
+                cycle: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One record with the events it led to, in order. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CycleDetail"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replayCycle: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The cycle, as events name it */
+                cycle: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result of a rerun on the recorded input; digests are over the stored bytes. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CycleRerun"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readCycleSummary: {
+        parameters: {
+            query?: {
+                /** @description Partition of the scheduler. */
+                partition?: string;
+                /** @description RFC 3339; a day before `until` without */
+                since?: string | null;
+                /** @description RFC 3339; now without */
+                until?: string | null;
+                /** @description At how many instants to look */
+                points?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sums of records over time, oldest first; instants without records are left out. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CycleSummary"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -19471,186 +19759,6 @@ export interface operations {
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    listCycles: {
-        parameters: {
-            query?: {
-                /** @description Partition of the scheduler. */
-                partition?: string;
-                /** @description The `next` of the page before */
-                before?: string | null;
-                /** @description Most items of the answer. */
-                limit?: number;
-                /** @description RFC 3339; the first instant */
-                since?: string | null;
-                /** @description RFC 3339; the instant after the last */
-                until?: string | null;
-                /** @description Wait until this position has been seen, at most five seconds */
-                minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Records, newest first; `next` is the `before` of the page after it. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CyclePage"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    readCycle: {
-        parameters: {
-            query?: {
-                /** @description Wait until this position has been seen, at most five seconds */
-                minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
-            };
-            header?: never;
-            path: {
-                /** @description The cycle, as events name it */
-                cycle: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One record with the events it led to, in order. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CycleDetail"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    replayCycle: {
-        parameters: {
-            query?: {
-                /** @description Wait until this position has been seen, at most five seconds */
-                minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
-            };
-            header?: never;
-            path: {
-                /** @description The cycle, as events name it */
-                cycle: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The result of a rerun on the recorded input; digests are over the stored bytes. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CycleRerun"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    readCycleSummary: {
-        parameters: {
-            query?: {
-                /** @description Partition of the scheduler. */
-                partition?: string;
-                /** @description RFC 3339; a day before `until` without */
-                since?: string | null;
-                /** @description RFC 3339; now without */
-                until?: string | null;
-                /** @description At how many instants to look */
-                points?: number;
-                /** @description Wait until this position has been seen, at most five seconds */
-                minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Sums of records over time, oldest first; instants without records are left out. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CycleSummary"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
