@@ -21,7 +21,17 @@ def a_class(name: str, value: int, **fields: Any) -> dict[str, Any]:
 @pytest.fixture(scope="module", autouse=True)
 def _queues(admin: Api) -> None:
     lower = {"withinClusterQueue": "LowerPriority", "softEviction": {"maxGraceSeconds": 600}}
-    for name in ("soft", "listed", "chained", "gated", "other", "watched", "linked", "early"):
+    for name in (
+        "soft",
+        "listed",
+        "chained",
+        "gated",
+        "other",
+        "watched",
+        "linked",
+        "early",
+        "summed",
+    ):
         open_queue(admin, name, cpu="2", preemption=lower)
     admin.post("/v1/workloadpriorityclasses", a_class("bounded", 0, maxProtectionDelta=20))
     admin.post("/v1/workloadpriorityclasses", a_class("safe", 15))
@@ -247,3 +257,36 @@ def test_an_unneeded_eviction_is_cancelled_and_the_ledger_says_so(
     assert (found["stage"], victim["stage"]) == ("Completed", "Cancelled")
     titles = [one["title"] for one in admin.get(f"{HERE}/spared/timeline").json()["entries"]]
     assert titles[0] == "Eviction cancelled"
+
+
+def test_sums_are_those_of_the_rounds_that_are_listed(
+    admin: Api,
+    schedule: Callable[[], int],
+    submitted: Callable[..., dict[str, Any]],
+) -> None:
+    submitted("summed-first", "summed")
+    submitted("summed-second", "summed", priority=10)
+    position = schedule()
+    for query in (
+        "clusterQueue=summed",
+        "preemptorQueue=summed&victimQueue=summed",
+        "workload=team-a/summed-first",
+        "rule=InClusterQueue&clusterQueue=summed",
+        "preemptorQueue=summed&victimQueue=soft",
+        "clusterQueue=summed&until=2020-01-01T00:00:00Z",
+    ):
+        rounds = admin.caught_up(f"/v1/preemptions?{query}", position).json()["items"]
+        found = admin.get(f"/v1/preemptions/summary?{query}").json()
+
+        assert found["rounds"] == len(rounds), query
+        assert found["victims"] == sum(len(each["victims"]) for each in rounds), query
+        assert [each["preemptor"] for each in found["preemptors"]] == [
+            each["preemptor"] for each in rounds
+        ]
+    found = admin.get("/v1/preemptions/summary?clusterQueue=summed").json()
+    cost = {"rounds": 1, "victims": 1, "gpuSeconds": 0}
+    assert found["pairs"] == [{"preemptor": "summed", "victim": "summed", **cost}]
+    assert found["rules"] == [{"rule": "InClusterQueue", **cost}]
+    lost = {"victimsLost": 1, "gpuSecondsLost": 0}
+    assert found["queues"] == [{"clusterQueue": "summed", **cost, **lost}]
+    assert admin.get("/v1/preemptions/summary?since=yesterday").status_code == 422

@@ -52,7 +52,7 @@ PAGE_READS = {
     "N7 explanation with history": (f"{WORKLOAD.format('{pending}')}/explanation?history=10",),
     "N8 pods of a workload": (f"{WORKLOAD.format('{finished}')}/pods",),
     "N9 map of a topology": (f"/v1/topologies/{TOPOLOGY}/map",),
-    "N10 preemptions and their sums": ("/v1/preemptions?limit=100",),
+    "N10 preemptions and their sums": ("/v1/preemptions?limit=100", "/v1/preemptions/summary"),
     "N11 sums of cycles": ("/v1/cycles/summary?points=48",),
     "N12 backtests and simulations": ("/v1/backtests?limit=50", "/v1/simulations?limit=50"),
     "N13 first message of the stream": (STREAM,),

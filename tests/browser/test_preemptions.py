@@ -212,9 +212,16 @@ def test_each_row_tells_rule_victims_and_cost_at_every_width(
         expect(row).to_contain_text(victim["reason"])
         expect(row).to_contain_text(victim["workload"])
     pairs = page.get_by_role("group", name="Preemptions by queue pair")
-    expect(pairs.get_by_role("row").filter(has_text="mine")).to_contain_text("1")
+    expect(page.get_by_text("lost 0 GPU-h, 2 rounds")).to_be_visible()
+    pair = "mine preempted 1 victim of mine in 1 round, lost 0 GPU-h"
+    pairs.get_by_role("button", name=pair).click()
+    expect(ledger).to_have_attribute("aria-rowcount", "2")
+    expect(page.get_by_text("lost 0 GPU-h, 1 round", exact=True)).to_be_visible()
+    pairs.get_by_role("button", name=pair).click()
+    expect(ledger).to_have_attribute("aria-rowcount", str(len(rounds) + 1))
     for width in (1024, 390):
         page.set_viewport_size({"width": width, "height": 900})
+        expect(pairs.get_by_role("button", name=pair)).to_be_visible()
         expect(ledger.get_by_role("link", name=rounds[0]["preemptor"]).first).to_be_in_viewport()
         overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.evaluate(overflow) == 0

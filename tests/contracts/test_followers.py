@@ -21,7 +21,7 @@ from tests.contracts.adapters import Adapters
 from tests.contracts.history import MINUTE, START, History, a_history, submitted
 from tests.hypothesis_profiles import examples
 
-NAMES = ("queue_history", "workload_pod")
+NAMES = ("queue_history", "workload_pod", "preemption_victim")
 
 
 def history_of(adapters: Adapters) -> QueueHistory:
@@ -127,10 +127,10 @@ def test_one_that_cannot_fold_holds_up_no_other(adapters: Adapters) -> None:
         report=lambda name, _: failed.append(name),
     )
 
-    assert runner.advance_all(lambda: False) == len(a_history())
+    assert runner.advance_all(lambda: False) == 2 * len(a_history())
 
     assert failed == ["workload_pod"]
-    assert followers.positions() == {"queue_history": len(a_history()), "workload_pod": 0}
+    assert followers.positions() == dict.fromkeys(NAMES, len(a_history())) | {"workload_pod": 0}
 
 
 class StubbornFollowers:

@@ -14,7 +14,7 @@ from tests.contracts.events import event, key, unit
 
 ONE = "workload/a/1"
 PATIENCE_SECONDS = 60
-FOLLOWED = ("queue_history", "workload_pod")
+FOLLOWED = ("queue_history", "workload_pod", "preemption_victim")
 
 
 def append(adapters: Adapters, *names: str) -> LogPoint:

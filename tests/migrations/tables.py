@@ -469,6 +469,32 @@ WORKLOAD_POD = Table(
     _column("result", Text),
 )
 
+PREEMPTION_VICTIM = Table(
+    "preemption_victim",
+    METADATA,
+    _key("generation", Integer),
+    _key("round"),
+    _key("victim"),
+    _column("position", BigInteger),
+    _column("committed_at", BigInteger),
+    _column("preemptor", BYTEWISE),
+    _column("preemptor_priority", BigInteger),
+    _column("preemptor_queue", BYTEWISE),
+    _column("preemptor_cohort", BYTEWISE),
+    _column("victim_queue", BYTEWISE),
+    _column("victim_cohort", BYTEWISE),
+    _column("rule", BYTEWISE),
+    _column("gpu_seconds", BigInteger),
+    _column("is_first", Boolean),
+    _column("is_first_of_queue", Boolean),
+    _column("is_first_of_rule", Boolean),
+)
+Index(
+    "preemption_victim_committed_at",
+    PREEMPTION_VICTIM.c.generation,
+    PREEMPTION_VICTIM.c.committed_at,
+)
+
 WRITE_PROBE = Table("write_probe", METADATA, _column("filler", Text))
 
 EXECUTOR_LEASE = Table(

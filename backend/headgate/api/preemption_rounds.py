@@ -1,5 +1,6 @@
-"""A preemption round as the API shows it: schemas, and their content from the state."""
+"""Preemption rounds as the API shows them: schemas, and their content from state and sums."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -15,6 +16,7 @@ from headgate.application.access.redaction import (
     visible_to,
 )
 from headgate.application.application_services import ApplicationServices
+from headgate.application.projections.followers import PreemptionSum, PreemptionSums
 from headgate.application.queries.views import (
     RefusedView,
     message_text,
@@ -128,6 +130,151 @@ class RoundPage(Schema, kw_only=True, frozen=True):
     position: Position
     items: list[PreemptionRound]
     continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class PreemptorCost(Schema, kw_only=True, frozen=True):
+    """What one workload preempted; `gpuSeconds` are the GPUs of victims times how long they ran."""
+
+    preemptor: str
+    cluster_queue: str
+    priority: int
+    rules: list[str]
+    rounds: int
+    victims: int
+    gpu_seconds: int
+    last_at: Timestamp
+
+
+class QueuePairCost(Schema, kw_only=True, frozen=True):
+    """What workloads of one ClusterQueue preempted of another, or of their own."""
+
+    preemptor: str
+    victim: str
+    rounds: int
+    victims: int
+    gpu_seconds: int
+
+
+class QueueCost(Schema, kw_only=True, frozen=True):
+    """What workloads of one ClusterQueue preempted, and what they lost by preemption."""
+
+    cluster_queue: str
+    rounds: int
+    victims: int
+    gpu_seconds: int
+    victims_lost: int
+    gpu_seconds_lost: int
+
+
+class RuleCost(Schema, kw_only=True, frozen=True):
+    """What was preempted by one rule."""
+
+    rule: str
+    rounds: int
+    victims: int
+    gpu_seconds: int
+
+
+class RepeatedPreemption(Schema, kw_only=True, frozen=True):
+    """Two workloads of which one preempted the other three times or more, whichever did."""
+
+    workloads: list[str]
+    rounds: int
+    rules: list[str]
+    first_at: Timestamp
+    last_at: Timestamp
+
+
+class PreemptionSummary(Schema, kw_only=True, frozen=True):
+    """Sums over all rounds that match, most GPU-seconds first.
+
+    Of preemptors, pairs, queues and repeated preemptions the first 500.
+    """
+
+    position: Position
+    rounds: int
+    victims: int
+    gpu_seconds: int
+    preemptors: list[PreemptorCost]
+    pairs: list[QueuePairCost]
+    queues: list[QueueCost]
+    rules: list[RuleCost]
+    repeated: list[RepeatedPreemption]
+
+
+def summary_of(found: PreemptionSums, scope: NamespaceScope) -> PreemptionSummary:
+    """Sums as they are answered; workloads of namespaces outside `scope` are redacted."""
+    return PreemptionSummary(
+        position=found.position,
+        rounds=found.total.rounds,
+        victims=found.total.victims,
+        gpu_seconds=found.total.gpu_seconds,
+        preemptors=[
+            PreemptorCost(
+                preemptor=shown_key(each.names[0], scope),
+                cluster_queue=each.cluster_queue,
+                priority=each.priority,
+                rules=list(each.rules),
+                rounds=each.rounds,
+                victims=each.victims,
+                gpu_seconds=each.gpu_seconds,
+                last_at=timestamp(each.last_at),
+            )
+            for each in found.preemptors
+        ],
+        pairs=[
+            QueuePairCost(
+                preemptor=each.names[0],
+                victim=each.names[1],
+                rounds=each.rounds,
+                victims=each.victims,
+                gpu_seconds=each.gpu_seconds,
+            )
+            for each in found.pairs
+        ],
+        queues=_queue_costs(found.queues, found.pairs),
+        rules=[
+            RuleCost(
+                rule=each.names[0],
+                rounds=each.rounds,
+                victims=each.victims,
+                gpu_seconds=each.gpu_seconds,
+            )
+            for each in found.rules
+        ],
+        repeated=[
+            RepeatedPreemption(
+                workloads=[shown_key(name, scope) for name in each.names],
+                rounds=each.rounds,
+                rules=list(each.rules),
+                first_at=timestamp(each.first_at),
+                last_at=timestamp(each.last_at),
+            )
+            for each in found.repeated
+        ],
+    )
+
+
+def _queue_costs(
+    queues: Iterable[PreemptionSum], pairs: Iterable[PreemptionSum]
+) -> list[QueueCost]:
+    lost: dict[str, tuple[int, int]] = {}
+    for each in pairs:
+        victims, gpu_seconds = lost.get(each.names[1], (0, 0))
+        lost[each.names[1]] = victims + each.victims, gpu_seconds + each.gpu_seconds
+    caused = {each.names[0]: each for each in queues}
+    return [
+        QueueCost(
+            cluster_queue=queue,
+            rounds=each.rounds,
+            victims=each.victims,
+            gpu_seconds=each.gpu_seconds,
+            victims_lost=lost.get(queue, (0, 0))[0],
+            gpu_seconds_lost=lost.get(queue, (0, 0))[1],
+        )
+        for queue in dict.fromkeys([*caused, *lost])
+        for each in [caused.get(queue, PreemptionSum())]
+    ]
 
 
 def rendered_round(

@@ -1,4 +1,4 @@
-"""`/v1/preemptions`: preemption rounds newest first, one round, and the chain it belongs to."""
+"""`/v1/preemptions`: preemption rounds newest first, their sums, one round, and its chain."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,12 +18,21 @@ from headgate.api.parameters import (
     continue_token,
     instant_or_none,
 )
-from headgate.api.preemption_rounds import PreemptionRound, RoundChain, RoundPage, rendered_round
+from headgate.api.preemption_rounds import (
+    PreemptionRound,
+    PreemptionSummary,
+    RoundChain,
+    RoundPage,
+    rendered_round,
+    summary_of,
+)
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.access.redaction import NamespaceScope, shown_key
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
+from headgate.application.projections.followers import PreemptionQuery, PreemptionVictims
 from headgate.application.queries.causes import chain_of
+from headgate.application.queries.pods import catch_up_with
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import round_stream
 from headgate.domain.rounds.state import Round
@@ -39,21 +48,34 @@ RoundKey: TypeAlias = tuple[Instant, str] | None
 class RoundFilter(msgspec.Struct, frozen=True):
     """Filters; empty ones do not filter. `since` and `until` bound when rounds were committed.
 
-    `rule` is that of one of the victims.
+    `rule` and `victim_queue` are those of one of the victims.
     """
 
     workload: str = ""
     cluster_queue: str = ""
+    preemptor_queue: str = ""
+    victim_queue: str = ""
     cohort: str = ""
+    rule: str = ""
     since: Instant | None = None
     until: Instant | None = None
-    rule: str = ""
 
     def belongs(self, found: Round) -> bool:
         """Whether a round belongs into the list, as far as stored rows cannot tell."""
+        queues = {victim.cluster_queue for victim in found.victims}
         cohorts = (found.cohort, *(victim.cohort for victim in found.victims))
-        rules = (victim.reason for victim in found.victims)
-        return self.cohort in ("", *cohorts) and self.rule in ("", *rules)
+        return (
+            self.cluster_queue in ("", found.cluster_queue, *queues)
+            and self.preemptor_queue in ("", found.cluster_queue)
+            and self.victim_queue in ("", *queues)
+            and self.cohort in ("", *cohorts)
+            and self.rule in ("", *(victim.reason for victim in found.victims))
+        )
+
+    @property
+    def some_queue(self) -> str:
+        """The ClusterQueue by which stored rows are found; empty without one."""
+        return self.cluster_queue or self.victim_queue or self.preemptor_queue
 
     @property
     def start(self) -> tuple[Instant, str] | None:
@@ -114,7 +136,7 @@ def _rows(
             after=after,
             limit=limit,
             workload=wanted.workload,
-            cluster_queue=wanted.cluster_queue,
+            cluster_queue=wanted.some_queue,
         )
         return [row for row in page if not _is_before(wanted.since, row.state)]
 
@@ -146,6 +168,24 @@ Until = Annotated[
 RoundId = Annotated[str, PathParameter(description="The round's id", max_length=200)]
 
 
+OfWorkload = Annotated[
+    str, QueryParameter(name="workload", description="`namespace/name` of a preemptor or victim")
+]
+OfClusterQueue = Annotated[
+    str, QueryParameter(name="clusterQueue", description="Of a preemptor or victim")
+]
+OfPreemptorQueue = Annotated[
+    str, QueryParameter(name="preemptorQueue", description="The ClusterQueue of the preemptor")
+]
+OfVictimQueue = Annotated[
+    str, QueryParameter(name="victimQueue", description="The ClusterQueue of a victim")
+]
+OfCohort = Annotated[str, QueryParameter(name="cohort", description="Of either side, then")]
+OfRule = Annotated[
+    str, QueryParameter(name="rule", description="Of a victim, such as `InCohortReclamation`")
+]
+
+
 class Preemptions(Controller):
     """Preemption rounds."""
 
@@ -161,14 +201,12 @@ class Preemptions(Controller):
     async def list_rounds(
         self,
         request: Caller,
-        workload: Annotated[
-            str, QueryParameter(description="`namespace/name` of a preemptor or victim")
-        ] = "",
-        cluster_queue: Annotated[str, QueryParameter(name="clusterQueue")] = "",
-        cohort: Annotated[str, QueryParameter(description="Of either side, then")] = "",
-        rule: Annotated[
-            str, QueryParameter(description="Of a victim, such as `InCohortReclamation`")
-        ] = "",
+        workload: OfWorkload = "",
+        cluster_queue: OfClusterQueue = "",
+        preemptor_queue: OfPreemptorQueue = "",
+        victim_queue: OfVictimQueue = "",
+        cohort: OfCohort = "",
+        rule: OfRule = "",
         since: Since = None,
         until: Until = None,
         limit: Limit = 100,
@@ -176,14 +214,51 @@ class Preemptions(Controller):
     ) -> Answer:
         """`workload` selects the rounds with it as preemptor or as victim."""
         wanted = RoundFilter(
-            workload,
-            cluster_queue,
-            cohort,
-            instant_or_none(since, "/since"),
-            instant_or_none(until, "/until"),
-            rule,
+            workload=workload,
+            cluster_queue=cluster_queue,
+            preemptor_queue=preemptor_queue,
+            victim_queue=victim_queue,
+            cohort=cohort,
+            rule=rule,
+            since=instant_or_none(since, "/since"),
+            until=instant_or_none(until, "/until"),
         )
         return await list_rounds(request, wanted, limit=limit, after=after)
+
+    @get(
+        "/summary",
+        operation_id="summarizePreemptions",
+        summary="What preemptions cost, by preemptor, pair of ClusterQueues, queue and rule",
+        responses=response(PreemptionSummary),
+    )
+    async def summary(
+        self,
+        request: Caller,
+        workload: OfWorkload = "",
+        cluster_queue: OfClusterQueue = "",
+        preemptor_queue: OfPreemptorQueue = "",
+        victim_queue: OfVictimQueue = "",
+        cohort: OfCohort = "",
+        rule: OfRule = "",
+        since: Since = None,
+        until: Until = None,
+    ) -> Answer:
+        """Of all rounds that the list has with these filters, and of all their victims."""
+        services, scope = services_of(request), request.user.namespaces
+        wanted = PreemptionQuery(
+            workload=workload,
+            cluster_queue=cluster_queue,
+            preemptor_queue=preemptor_queue,
+            victim_queue=victim_queue,
+            cohort=cohort,
+            rule=rule,
+            since=instant_or_none(since, "/since"),
+            until=instant_or_none(until, "/until"),
+            namespaces=scope,
+        )
+        await catch_up_with(services, PreemptionVictims.name)
+        found = await asyncio.to_thread(services.followers.preemption_sums, wanted)
+        return answer(summary_of(found, scope), position=found.position)
 
     @get(
         "/{round_id:str}",

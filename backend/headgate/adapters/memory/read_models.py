@@ -1,10 +1,11 @@
 """The inline read models, and those that follow the log, in memory."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.adapters.memory.database import Columns, MemoryDatabase
 from headgate.application.commands.append_unit import READ_COLUMNS, table_of
@@ -19,8 +20,13 @@ from headgate.application.projections import (
     RowChange,
 )
 from headgate.application.projections.followers import (
+    MAX_SUMS,
+    MIN_REPEATS,
     PROJECTIONS,
     Admissions,
+    PreemptionQuery,
+    PreemptionSum,
+    PreemptionSums,
     QueueHistory,
     QueueMinute,
 )
@@ -305,6 +311,31 @@ class MemoryFollowers:
                 rows = folded_pods(each for each in past if each.stream == stream)
             return selected_pods(rows, query, followed.position)
 
+    def preemption_sums(self, query: PreemptionQuery) -> PreemptionSums:
+        """What preemptions cost; of preemptors, pairs and repeats the first `MAX_SUMS`."""
+        with self._database.lock:
+            followed = self._followed["preemption_victim"]
+            rows, position = [dict(row) for row in followed.rows.values()], followed.position
+        rounds: dict[str, list[Columns]] = {}
+        for row in rows:
+            rounds.setdefault(row["round"], []).append(row)
+        found = [row for each in rounds.values() if _is_summed(each, query) for row in each]
+        repeats = _sums(found, lambda row: tuple(sorted((row["preemptor"], row["victim"]))))
+        repeated = [replace(one, rounds=one.victims) for one in repeats]
+        repeated.sort(key=lambda one: (-one.rounds, one.names))
+        pairs = _sums(
+            found, lambda row: (row["preemptor_queue"], row["victim_queue"]), "is_first_of_queue"
+        )
+        return PreemptionSums(
+            position=position,
+            total=next(iter(_sums(found, lambda _: ())), PreemptionSum()),
+            preemptors=_sums(found, lambda row: (row["preemptor"],))[:MAX_SUMS],
+            pairs=pairs[:MAX_SUMS],
+            queues=_sums(found, lambda row: (row["preemptor_queue"],))[:MAX_SUMS],
+            rules=_sums(found, lambda row: (row["rule"],), "is_first_of_rule"),
+            repeated=[one for one in repeated if one.rounds >= MIN_REPEATS][:MAX_SUMS],
+        )
+
     def _advance(self, name: str, followed: _Followed, limit: int) -> int:
         batch = self._database.events[followed.position : followed.position + limit]
         projection = self._projections[name]
@@ -315,3 +346,55 @@ class MemoryFollowers:
             followed.position = recorded.position
             followed.chain = self._database.chain[recorded.position]
         return len(batch)
+
+
+def _is_summed(victims: Sequence[Columns], query: PreemptionQuery) -> bool:
+    """Whether a round, given by its victims, is among those of a query."""
+    first, since, until = victims[0], query.since, query.until
+
+    def has(wanted: str, *columns: str) -> bool:
+        return not wanted or any(wanted == row[column] for row in victims for column in columns)
+
+    return (
+        (since is None or first["committed_at"] >= since)
+        and (until is None or first["committed_at"] <= until)
+        and (query.up_to is None or first["position"] <= query.up_to)
+        and has(query.workload, "preemptor", "victim")
+        and has(query.cluster_queue, "preemptor_queue", "victim_queue")
+        and has(query.preemptor_queue, "preemptor_queue")
+        and has(query.victim_queue, "victim_queue")
+        and has(query.cohort, "preemptor_cohort", "victim_cohort")
+        and has(query.rule, "rule")
+        and (
+            query.namespaces is None
+            or any(
+                row[column].partition("/")[0] in query.namespaces
+                for row in victims
+                for column in ("preemptor", "victim")
+            )
+        )
+    )
+
+
+def _sums(
+    rows: Iterable[Columns], names_of: Callable[[Columns], tuple[str, ...]], flag: str = "is_first"
+) -> list[PreemptionSum]:
+    """Sums of rows by what names them, most GPU-seconds first; rounds are the rows with a flag."""
+    groups: dict[tuple[str, ...], list[Columns]] = {}
+    for row in rows:
+        groups.setdefault(names_of(row), []).append(row)
+    found = [
+        PreemptionSum(
+            names=names,
+            rounds=sum(row[flag] for row in group),
+            victims=len(group),
+            gpu_seconds=sum(row["gpu_seconds"] for row in group),
+            cluster_queue=max(row["preemptor_queue"] for row in group),
+            priority=max(row["preemptor_priority"] for row in group),
+            rules=tuple(sorted({row["rule"] for row in group})),
+            first_at=min(row["committed_at"] for row in group),
+            last_at=max(row["committed_at"] for row in group),
+        )
+        for names, group in groups.items()
+    ]
+    return sorted(found, key=lambda each: (-each.gpu_seconds, -each.victims, each.names))

@@ -9,13 +9,15 @@ import msgspec
 from headgate.adapters.postgres.archived_events import ArchivedEvents, rows_after
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.adapters.postgres.event_log import gapless, point_at, recorded_of, rows_of_stream
-from headgate.adapters.postgres.projection_rows import ProjectionRows
+from headgate.adapters.postgres.projection_rows import ProjectionRows, preemption_sums
 from headgate.application.failures import Archived
 from headgate.application.historical_ports import KeptPods, folded_pods, selected_pods
 from headgate.application.projections import Projection, RowChange
 from headgate.application.projections.followers import (
     PROJECTIONS,
     Admissions,
+    PreemptionQuery,
+    PreemptionSums,
     QueueHistory,
     QueueMinute,
 )
@@ -60,6 +62,11 @@ class FollowerReads:
         with self._snapshot("queue_history") as (connection, generation, position):
             rows = connection.execute(_ADMISSIONS, (generation, since)).fetchall()
         return Admissions(position=position, by_minute=dict(rows))
+
+    def preemption_sums(self, query: PreemptionQuery) -> PreemptionSums:
+        """What preemptions cost; of preemptors, pairs and repeats the first `MAX_SUMS`."""
+        with self._snapshot("preemption_victim") as (connection, generation, position):
+            return preemption_sums(connection, generation, position, query)
 
     def pods(self, query: PodFilter) -> PodRows:
         """A page of the pods of one attempt, and the counts of all attempts.

@@ -1,9 +1,9 @@
-"""Changes of a followed read model as statements, all within one generation of its rows."""
+"""Rows of followed read models, within one generation: changes as statements, and sums of them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, get_args
 
 from psycopg import sql
 from psycopg.types.json import Jsonb
@@ -11,6 +11,14 @@ from psycopg.types.json import Jsonb
 from headgate.adapters.postgres.append_encoding import document_of, stored_form
 from headgate.adapters.postgres.connections import Connection, dictionary_of, stored_rows
 from headgate.application.projections import Amend, Count, Put, Remove, RowChange
+from headgate.application.projections.followers import (
+    MAX_SUMS,
+    MIN_REPEATS,
+    PreemptionQuery,
+    PreemptionSum,
+    PreemptionSums,
+)
+from headgate.domain.rounds.state import PreemptionReason
 
 _RECALL = "SELECT key, value FROM follower_memory WHERE key = ANY(%b)"
 _REMEMBER = """
@@ -226,3 +234,129 @@ def _assignments(values: Iterable[str], separator: str) -> sql.Composed:
 
 def _stored(value: Any) -> Any:  # noqa: ANN401 - any value of a column
     return Jsonb(value) if isinstance(value, dict) else value
+
+
+_RULES = sorted(get_args(PreemptionReason))
+# A bit for each: with `array_agg(DISTINCT rule)` all rows would be sorted for each sum.
+_RULE_BITS = " ".join(f"WHEN '{rule}' THEN {1 << nth}" for nth, rule in enumerate(_RULES))
+_FOUND = """
+    SELECT * FROM preemption_victim WHERE generation = %(generation)s
+        AND committed_at >= %(since)s AND committed_at <= %(until)s AND position <= %(up_to)s
+"""
+_FIGURES = f"""
+    count(*) FILTER (WHERE is_first) AS of_all,
+    count(*) FILTER (WHERE is_first_of_queue) AS of_queue,
+    count(*) FILTER (WHERE is_first_of_rule) AS of_rule, count(*) AS victims,
+    sum(gpu_seconds) AS gpu_seconds, max(preemptor_priority) AS priority,
+    bit_or(CASE rule {_RULE_BITS} ELSE 0 END) AS rules,
+    min(committed_at) AS first_at, max(committed_at) AS last_at
+"""
+# Rows are gone through three times; sums of queues and rules, which are few, are sums of these.
+_GROUPS = {
+    "of_queues": (
+        f"SELECT preemptor_queue, victim_queue, rule, {_FIGURES} FROM found GROUP BY 1, 2, 3"
+    ),
+    "of_preemptors": (
+        f"SELECT preemptor, max(preemptor_queue) AS preemptor_queue, {_FIGURES}"
+        " FROM found GROUP BY 1"
+    ),
+    "of_workloads": (
+        "SELECT least(preemptor, victim) AS one, greatest(preemptor, victim) AS other,"
+        f" max(preemptor_queue) AS preemptor_queue, {_FIGURES}"
+        f" FROM found GROUP BY 1, 2 HAVING count(*) >= {MIN_REPEATS}"
+    ),
+}
+_SUM = """
+    SELECT '{kind}', ARRAY[{names}]::text[], coalesce(sum({rounds}), 0)::bigint AS rounds,
+        coalesce(sum(victims), 0)::bigint AS victims,
+        coalesce(sum(gpu_seconds), 0)::bigint AS gpu_seconds,
+        coalesce(max(preemptor_queue), ''), coalesce(max(priority), 0),
+        coalesce(bit_or(rules), 0), coalesce(min(first_at), 0), coalesce(max(last_at), 0)
+    FROM {rows} GROUP BY {groups} ORDER BY {order}, 2 LIMIT {limit}
+"""
+_COSTLY_FIRST = "gpu_seconds DESC, victims DESC"
+_SUMS_OF = (
+    ("total", "", "of_all", "of_queues", _COSTLY_FIRST),
+    ("preemptors", "preemptor", "of_all", "of_preemptors", _COSTLY_FIRST),
+    ("pairs", "preemptor_queue, victim_queue", "of_queue", "of_queues", _COSTLY_FIRST),
+    ("queues", "preemptor_queue", "of_all", "of_queues", _COSTLY_FIRST),
+    ("rules", "rule", "of_rule", "of_queues", _COSTLY_FIRST),
+    ("repeated", "one, other", "victims", "of_workloads", "rounds DESC"),
+)
+"""What each sum is of: its names, what counts its rounds, the rows it is of, and its order."""
+_SUMS = (
+    "WITH found AS MATERIALIZED ({found}), "
+    + ", ".join(f"{name} AS ({query})" for name, query in _GROUPS.items())
+) + " UNION ALL ".join(
+    "("
+    + _SUM.format(
+        kind=kind,
+        names=names,
+        rounds=rounds,
+        rows=rows,
+        groups=names or "()",
+        order=order,
+        limit=MAX_SUMS,
+    )
+    + ")"
+    for kind, names, rounds, rows, order in _SUMS_OF
+)
+_MEMORY_OF_SUMS = "SET LOCAL work_mem = '64MB'"
+_HAVING = {
+    "workload": "bool_or(%(workload)s IN (preemptor, victim))",
+    "cluster_queue": "bool_or(%(cluster_queue)s IN (preemptor_queue, victim_queue))",
+    "preemptor_queue": "bool_or(preemptor_queue = %(preemptor_queue)s)",
+    "victim_queue": "bool_or(victim_queue = %(victim_queue)s)",
+    "cohort": "bool_or(%(cohort)s IN (preemptor_cohort, victim_cohort))",
+    "rule": "bool_or(rule = %(rule)s)",
+    "namespaces": "bool_or(split_part(preemptor, '/', 1) = ANY(%(namespaces)s)"
+    " OR split_part(victim, '/', 1) = ANY(%(namespaces)s))",
+}
+_END = 2**63 - 1
+
+
+def preemption_sums(
+    connection: Connection, generation: int, position: int, query: PreemptionQuery
+) -> PreemptionSums:
+    """The sums over the rounds of a query; those of no other time are read."""
+    conditions = {
+        name: sorted(value) if isinstance(value, frozenset) else value
+        for name in _HAVING
+        if (value := getattr(query, name)) not in ("", None)
+    }
+    found = _FOUND
+    if conditions:
+        having = " AND ".join(_HAVING[name] for name in conditions)
+        found = (
+            f"WITH chosen AS MATERIALIZED ({_FOUND}) SELECT * FROM chosen WHERE round IN"
+            f" (SELECT round FROM chosen GROUP BY round HAVING {having})"
+        )
+    values = {
+        **conditions,
+        "generation": generation,
+        "since": 0 if query.since is None else query.since,
+        "until": _END if query.until is None else query.until,
+        "up_to": _END if query.up_to is None else query.up_to,
+    }
+    connection.execute(_MEMORY_OF_SUMS)
+    rows = connection.execute(_SUMS.format(found=found), values).fetchall()
+    sums: dict[str, list[PreemptionSum]] = {}
+    for kind, *columns in rows:
+        sums.setdefault(kind, []).append(_as_sum(columns))
+    (total,) = sums.pop("total")
+    return PreemptionSums(position=position, total=total, **sums)
+
+
+def _as_sum(columns: Sequence[Any]) -> PreemptionSum:
+    names, rounds, victims, gpu_seconds, queue, priority, rules, first_at, last_at = columns
+    return PreemptionSum(
+        names=tuple(names),
+        rounds=rounds,
+        victims=victims,
+        gpu_seconds=gpu_seconds,
+        cluster_queue=queue,
+        priority=priority,
+        rules=tuple(rule for nth, rule in enumerate(_RULES) if rules & 1 << nth),
+        first_at=first_at,
+        last_at=last_at,
+    )

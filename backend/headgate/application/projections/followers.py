@@ -1,4 +1,4 @@
-"""Following read models brought up to date, and what queues did by minute.
+"""Following read models brought up to date, what queues did by minute, what preemptions cost.
 
 A read model that fails never holds up the others.
 """
@@ -12,11 +12,13 @@ import msgspec
 import structlog
 
 from headgate.application.ports import EventFilter, EventLog, Unavailable
-from headgate.application.projections import Count, Projection, ProjectionState, RowChange
+from headgate.application.projections import Count, Projection, ProjectionState, Put, RowChange
 from headgate.application.projections.workload_pods import PodFilter, PodRows, WorkloadPods
 from headgate.domain.kinds.local_queue import LocalQueueCreated
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent, stream_of
+from headgate.domain.rounds.state import RoundCommitted
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.quantities import is_gpu
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadDeleted,
@@ -141,7 +143,114 @@ def admissions_in_log(
     return {each.at: each.count for each in log.histogram(where, width=MINUTE)}
 
 
-PROJECTIONS: tuple[Projection, ...] = (QueueHistoryByMinute(), WorkloadPods())
+class PreemptionVictims:
+    """Fills `Projection`: a row for each victim of each preemption round, as it was committed."""
+
+    name = "preemption_victim"
+
+    def folds(self, event_class: type[DomainEvent]) -> bool:
+        """Whether events of this class begin a round."""
+        return event_class is RoundCommitted
+
+    def state_keys(self, recorded: RecordedEvent) -> tuple[str, ...]:
+        """None: a round is told whole by its first event."""
+        del recorded
+        return ()
+
+    def changes(self, recorded: RecordedEvent, memory: ProjectionState) -> list[RowChange]:
+        """The victims, of which one stands for the round in each count of rounds."""
+        del memory
+        begun, found, counted = recorded.event, list[RowChange](), set[tuple[str, str]]()
+        if not isinstance(begun, RoundCommitted):
+            return found
+        for victim in begun.victims:
+            groups = {
+                "is_first": ("", ""),
+                "is_first_of_queue": ("queue", victim.cluster_queue),
+                "is_first_of_rule": ("rule", victim.reason),
+            }
+            values = {
+                "position": recorded.position,
+                "committed_at": recorded.at,
+                "preemptor": begun.preemptor,
+                "preemptor_priority": begun.preemptor_priority,
+                "preemptor_queue": begun.cluster_queue,
+                "preemptor_cohort": begun.cohort,
+                "victim_queue": victim.cluster_queue,
+                "victim_cohort": victim.cohort,
+                "rule": victim.reason,
+                "gpu_seconds": victim.running_seconds
+                * sum(amount for name, amount in victim.freed.items() if is_gpu(name)),
+                **{flag: group not in counted for flag, group in groups.items()},
+            }
+            counted.update(groups.values())
+            key = {"round": begun.round_id, "victim": victim.workload}
+            found.append(Put(key=key, values=values))
+        return found
+
+
+class PreemptionQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """The rounds to sum: every condition that is given holds for the round or one of its victims.
+
+    `since` and `until` bound when they were committed. `up_to` is the last position that counts;
+    of `namespaces` is the preemptor or a victim.
+    """
+
+    workload: str = ""
+    cluster_queue: str = ""
+    preemptor_queue: str = ""
+    victim_queue: str = ""
+    cohort: str = ""
+    rule: str = ""
+    since: Instant | None = None
+    until: Instant | None = None
+    namespaces: frozenset[str] | None = None
+    up_to: int | None = None
+
+
+class PreemptionSum(msgspec.Struct, frozen=True, kw_only=True):
+    """Rounds with one thing in common, which `names` names, and what their victims lost.
+
+    `priority` and `cluster_queue` are the highest of the preemptors; `gpu_seconds` are the GPUs of
+    each victim times the seconds it had run.
+    """
+
+    names: tuple[str, ...] = ()
+    rounds: int = 0
+    victims: int = 0
+    gpu_seconds: int = 0
+    cluster_queue: str = ""
+    priority: int = 0
+    rules: tuple[str, ...] = ()
+    first_at: Instant = 0
+    last_at: Instant = 0
+
+
+class PreemptionSums(msgspec.Struct, frozen=True, kw_only=True):
+    """Sums as of a position, most GPU-seconds first; the most frequent of `repeated` first.
+
+    `pairs` are ClusterQueues of preemptors and of their victims, `repeated` two workloads of which
+    one preempted the other `MIN_REPEATS` times or more.
+    """
+
+    position: int
+    total: PreemptionSum = PreemptionSum()
+    preemptors: list[PreemptionSum] = []
+    pairs: list[PreemptionSum] = []
+    queues: list[PreemptionSum] = []
+    rules: list[PreemptionSum] = []
+    repeated: list[PreemptionSum] = []
+
+
+MAX_SUMS = 500
+MIN_REPEATS = 3
+
+
+PROJECTIONS: tuple[Projection, ...] = (
+    QueueHistoryByMinute(),
+    WorkloadPods(),
+    PreemptionVictims(),
+)
 """Every followed read model there is."""
 
 RETRY_SECONDS = 30.0
@@ -176,6 +285,9 @@ class Followers(Protocol):
 
     def pods(self, query: PodFilter) -> PodRows:
         """A page of the pods of one attempt of a workload, and the counts of all attempts."""
+
+    def preemption_sums(self, query: PreemptionQuery) -> PreemptionSums:
+        """What preemptions cost; of preemptors, pairs and repeats the first `MAX_SUMS`."""
 
 
 @dataclass(slots=True)

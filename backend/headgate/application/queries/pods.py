@@ -97,7 +97,7 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
 
 async def pods_of_attempt(services: ApplicationServices, query: PodFilter) -> AttemptView:
     """A page of pods by pod set, index and run; raises `NotFound` for an unknown attempt."""
-    await _catch_up(services)
+    await catch_up_with(services, WorkloadPods.name)
     found = await asyncio.to_thread(services.followers.pods, replace(query, limit=query.limit + 1))
     attempts = _summaries(found.counts)
     newest = max((each.attempt for each in attempts), default=0)
@@ -115,15 +115,15 @@ async def pods_of_attempt(services: ApplicationServices, query: PodFilter) -> At
     )
 
 
-async def _catch_up(services: ApplicationServices) -> None:
-    """Wait a while for the read model to have what the reader has seen, and help with it."""
+async def catch_up_with(services: ApplicationServices, name: str) -> None:
+    """Waits a while for a read model to have what the reader has seen, and helps with it."""
     followers, wanted = services.followers, services.reader.position
     give_up_at = asyncio.get_running_loop().time() + CATCH_UP_SECONDS
 
     def advance() -> int:
-        if followers.positions()[WorkloadPods.name] >= wanted:
+        if followers.positions()[name] >= wanted:
             return -1
-        return followers.advance(WorkloadPods.name, limit=CATCH_UP_BATCH)
+        return followers.advance(name, limit=CATCH_UP_BATCH)
 
     try:
         while (folded := await asyncio.to_thread(advance)) >= 0:

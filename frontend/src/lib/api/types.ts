@@ -63,6 +63,7 @@ export type FragmentationPoint = Schemas["FragmentationPoint"];
 export type NearFit = Schemas["NearFitView"];
 export type Departure = Schemas["DepartureView"];
 
+export type PreemptionSummary = Schemas["PreemptionSummary"];
 export type Round = Schemas["PreemptionRound"];
 export type RoundVictim = Schemas["Victim"];
 

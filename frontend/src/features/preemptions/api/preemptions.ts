@@ -1,16 +1,13 @@
 // Reading the ledger of preemptions.
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
 
+import type { Filters } from "../model/filters";
+
 const PAGE_SIZE = 50;
 
-export interface PreemptionFilter {
-  workload: string;
-  clusterQueue: string;
-  cohort: string;
-  /** The rule of one of the victims. */
-  rule: string;
+export interface PreemptionFilter extends Filters {
   /** An instant; rounds decided before it are left out. */
   since: string;
   /** An instant, or empty for now; rounds decided after it are left out. */
@@ -18,25 +15,38 @@ export interface PreemptionFilter {
 }
 
 /** Pages of rounds, newest first, of one workload, queue, cohort or time where given. */
-export function roundsQuery({ workload, clusterQueue, cohort, rule, since, until }: PreemptionFilter) {
+export function roundsQuery(filter: PreemptionFilter) {
   return infiniteQueryOptions({
-    queryKey: ["preemptions", { workload, clusterQueue, cohort, rule, since, until }],
+    queryKey: ["preemptions", filter],
     queryFn: ({ pageParam, signal }) => {
-      const query = {
-        workload: workload || undefined,
-        clusterQueue: clusterQueue || undefined,
-        cohort: cohort || undefined,
-        rule: rule || undefined,
-        since: since || undefined,
-        until: until || undefined,
-        limit: PAGE_SIZE,
-        continue: pageParam || undefined,
-      };
+      const query = { ...parametersOf(filter), limit: PAGE_SIZE, continue: pageParam || undefined };
       return contentOf(api.GET("/v1/preemptions", { params: { query }, signal }));
     },
     initialPageParam: "",
     getNextPageParam: (page) => page.continue ?? undefined,
   });
+}
+
+/** What all rounds with these filters cost, by preemptor, pair of queues, queue and rule. */
+export function summaryQuery(filter: PreemptionFilter) {
+  return queryOptions({
+    queryKey: ["preemptions", "summary", filter],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/preemptions/summary", { params: { query: parametersOf(filter) }, signal })),
+    placeholderData: keepPreviousData,
+  });
+}
+
+function parametersOf({ workload, clusterQueue, preemptorQueue, victimQueue, cohort, rule, since, until }: PreemptionFilter) {
+  return {
+    workload: workload || undefined,
+    clusterQueue: clusterQueue || undefined,
+    preemptorQueue: preemptorQueue || undefined,
+    victimQueue: victimQueue || undefined,
+    cohort: cohort || undefined,
+    rule: rule || undefined,
+    since: since || undefined,
+    until: until || undefined,
+  };
 }
 
 /** One round from decision to end. */

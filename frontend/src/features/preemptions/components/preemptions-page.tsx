@@ -1,5 +1,5 @@
 // The preemption ledger: preemptor, victims, rule and outcome.
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 
@@ -12,17 +12,16 @@ import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import type { Round } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
-import { gpuHours } from "@/lib/format/amounts";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
 import { type TimeRange, apiBounds, rangeWords } from "@/lib/time-range";
 
-import { roundsQuery } from "../api/preemptions";
-import { type Filters, tokensOf } from "../model/filters";
-import { costWords, gpuSecondsLost, lossesWords, refusedWords, repeatedPairs, rulesOf, victimWords } from "../model/ledger";
+import { roundsQuery, summaryQuery } from "../api/preemptions";
+import { type Filters, filtersIn, tokensOf } from "../model/filters";
+import { costWords, lossesWords, refusedWords, rulesOf, victimWords } from "../model/ledger";
 import { outcomeWords } from "../model/rounds";
 import { PreemptionFilters } from "./preemption-filters";
-import { Preemptors, QueuePairs } from "./preemption-sums";
+import { Headline, Preemptors, QueuePairs, QueuesAndRules, Repeated } from "./preemption-sums";
 import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";
 
@@ -70,8 +69,9 @@ export function PreemptionsPage() {
   const url = useUrl();
   const [range] = useTimeRange();
   const bounds = useBounds(range);
-  const filters = { workload: url.get("workload"), clusterQueue: url.get("clusterQueue"), cohort: url.get("cohort"), rule: url.get("rule") };
+  const filters = filtersIn(url.get);
   const list = useInfiniteQuery(roundsQuery({ ...filters, ...bounds }));
+  const summary = useQuery(summaryQuery({ ...filters, ...bounds })).data;
   const rounds = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const onEnd = useCallback(() => {
@@ -84,14 +84,8 @@ export function PreemptionsPage() {
       filters={
         <>
           <PreemptionFilters filters={filters} rounds={rounds} onChange={(changes) => url.change(changes)} />
-          <div className={styles.views} role="group" aria-label="Show">
-            {VIEWS.map(({ key, words }) => (
-              <Button key={key} look="quiet" aria-pressed={by === key} onClick={() => url.change({ by: key }, "replace")}>
-                {words}
-              </Button>
-            ))}
-          </div>
-          {rounds.length > 0 && <Totals rounds={rounds} more={hasNextPage} />}
+          <Views shown={by} />
+          {summary !== undefined && <Headline summary={summary} />}
         </>
       }
     >
@@ -109,8 +103,14 @@ export function PreemptionsPage() {
       ) : (
         <>
           {by === "" && <Ledger rounds={rounds} onEnd={onEnd} />}
-          {by === "preemptor" && <Preemptors rounds={rounds} more={hasNextPage} onEnd={onEnd} onOpen={(workload) => url.change({ workload, by: "" })} />}
-          {by !== "preemptor" && <QueuePairs rounds={rounds} />}
+          {by === "preemptor" && summary !== undefined && <Preemptors sums={summary.preemptors} onOpen={(workload) => url.change({ workload, by: "" })} />}
+          {by !== "preemptor" && summary !== undefined && (
+            <div className={styles.sums}>
+              <QueuePairs pairs={summary.pairs} filters={filters} onChoose={(chosen) => url.change({ ...chosen, by: "" })} />
+              {by === "pair" && <QueuesAndRules summary={summary} />}
+              <Repeated repeated={summary.repeated} onOpen={(workload) => url.change({ workload, by: "" })} />
+            </div>
+          )}
           {by === "" && (
             <Card title="Preemption history" aside={rounds.length > STORY_ROUNDS ? `the newest ${STORY_ROUNDS} rounds` : undefined}>
               <StorylineView rounds={rounds.slice(0, STORY_ROUNDS)} />
@@ -119,6 +119,19 @@ export function PreemptionsPage() {
         </>
       )}
     </Page>
+  );
+}
+
+function Views({ shown }: { shown: string }) {
+  const url = useUrl();
+  return (
+    <div className={styles.views} role="group" aria-label="Show">
+      {VIEWS.map(({ key, words }) => (
+        <Button key={key} look="quiet" aria-pressed={shown === key} onClick={() => url.change({ by: key }, "replace")}>
+          {words}
+        </Button>
+      ))}
+    </div>
   );
 }
 
@@ -195,22 +208,6 @@ function NoRounds({ filters, range, onRemove }: { filters: Filters; range: TimeR
         ))}
       </p>
     </Empty>
-  );
-}
-
-function Totals({ rounds, more }: { rounds: Round[]; more: boolean }) {
-  const repeats = repeatedPairs(rounds);
-  const count = `${rounds.length}${more ? "+" : ""} ${rounds.length === 1 ? "round" : "rounds"}`;
-  return (
-    <span className={`${styles.totals ?? ""} number`}>
-      {count}, {gpuHours(gpuSecondsLost(rounds))} lost
-      {repeats.length > 0 && (
-        <span className={styles.warning}>
-          {" "}
-          · Repeated: {repeats[0]?.names.join(" and ")}, {repeats[0]?.rounds} times
-        </span>
-      )}
-    </span>
   );
 }
 

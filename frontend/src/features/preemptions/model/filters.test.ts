@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 
 import type { Round } from "@/lib/api/types";
 
-import { changeOf, suggestionsOf, tokensOf } from "./filters";
+import { changeOf, filtersIn, suggestionsOf, tokensOf } from "./filters";
 
-const NONE = { workload: "", clusterQueue: "", cohort: "", rule: "" };
+const NONE = filtersIn(() => "");
 
 function round(preemptor: string, victim: string, reason: string): Round {
   return { preemptor, clusterQueue: "vision", cohort: "campus", victims: [{ workload: victim, clusterQueue: "language", cohort: "campus", reason }] } as unknown as Round;
@@ -23,6 +23,8 @@ test("each filter is a token, and a token sets one filter", () => {
 test("values are suggested as the rounds have them, the most frequent first", () => {
   expect(suggestionsOf("rule:", ROUNDS).map(({ token, words }) => `${token} ${words}`)).toEqual(["rule:InCohortReclamation 2 rounds", "rule:InClusterQueue 1 round"]);
   expect(suggestionsOf("workload:a/", ROUNDS).map(({ token }) => token)).toEqual(["workload:a/p", "workload:a/q"]);
+  expect(suggestionsOf("victimQueue:", ROUNDS).map(({ token }) => token)).toEqual(["victimQueue:language"]);
+  expect(suggestionsOf("preemptorQueue:", ROUNDS).map(({ token }) => token)).toEqual(["preemptorQueue:vision"]);
   expect(suggestionsOf("co", ROUNDS).map(({ token }) => token)).toEqual(["cohort:"]);
   expect(suggestionsOf("clusterqueue:lan", ROUNDS).map(({ token }) => token)).toEqual(["clusterQueue:language"]);
 });

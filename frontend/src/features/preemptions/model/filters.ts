@@ -6,6 +6,8 @@ import { rulesListOf } from "./ledger";
 export const FILTER_FIELDS = [
   { name: "workload", words: "Preemptor or victim, as namespace/name" },
   { name: "clusterQueue", words: "ClusterQueue of either side" },
+  { name: "preemptorQueue", words: "ClusterQueue of the preemptor" },
+  { name: "victimQueue", words: "ClusterQueue of a victim" },
   { name: "cohort", words: "Cohort of either side" },
   { name: "rule", words: "Rule by which a victim was preempted" },
 ] as const;
@@ -13,6 +15,11 @@ export type FilterField = (typeof FILTER_FIELDS)[number]["name"];
 export type Filters = Record<FilterField, string>;
 
 const MAX_SUGGESTIONS = 10;
+
+/** The filters that an address has. */
+export function filtersIn(get: (name: string) => string): Filters {
+  return { workload: get("workload"), clusterQueue: get("clusterQueue"), preemptorQueue: get("preemptorQueue"), victimQueue: get("victimQueue"), cohort: get("cohort"), rule: get("rule") };
+}
 
 /** The filters as tokens. */
 export function tokensOf(filters: Filters): string[] {
@@ -51,6 +58,10 @@ function valuesOf(round: Round, field: FilterField): string[] {
       return [round.preemptor, ...round.victims.map(({ workload }) => workload)];
     case "clusterQueue":
       return [round.clusterQueue, ...round.victims.map(({ clusterQueue }) => clusterQueue)];
+    case "preemptorQueue":
+      return [round.clusterQueue];
+    case "victimQueue":
+      return round.victims.map(({ clusterQueue }) => clusterQueue);
     case "cohort":
       return [round.cohort ?? "", ...round.victims.map(({ cohort }) => cohort ?? "")];
     case "rule":

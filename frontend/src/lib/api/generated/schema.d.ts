@@ -2772,6 +2772,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/preemptions/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What preemptions cost, by preemptor, pair of ClusterQueues, queue and rule
+         * @description Of all rounds that the list has with these filters, and of all their victims.
+         */
+        get: operations["summarizePreemptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/batches": {
         parameters: {
             query?: never;
@@ -6704,6 +6724,37 @@ export interface components {
             /** @description Koordinator's setting: whether preempted pods are ended at once. */
             podShouldBeDeletedWhenPreempted?: boolean | null;
         };
+        /** PreemptionSummary */
+        PreemptionSummary: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            rounds: number;
+            victims: number;
+            gpuSeconds: number;
+            preemptors: components["schemas"]["PreemptorCost"][];
+            pairs: components["schemas"]["QueuePairCost"][];
+            queues: components["schemas"]["QueueCost"][];
+            rules: components["schemas"]["RuleCost"][];
+            repeated: components["schemas"]["RepeatedPreemption"][];
+        };
+        /** PreemptorCost */
+        PreemptorCost: {
+            preemptor: string;
+            clusterQueue: string;
+            priority: number;
+            rules: string[];
+            rounds: number;
+            victims: number;
+            gpuSeconds: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            lastAt: string;
+        };
         /** PriorityClassRef */
         PriorityClassRef: {
             /**
@@ -6829,6 +6880,15 @@ export interface components {
             pending: number;
             pendingWorkloads: number;
         };
+        /** QueueCost */
+        QueueCost: {
+            clusterQueue: string;
+            rounds: number;
+            victims: number;
+            gpuSeconds: number;
+            victimsLost: number;
+            gpuSecondsLost: number;
+        };
         /** QueueCounts */
         QueueCounts: {
             /** @default 0 */
@@ -6892,6 +6952,14 @@ export interface components {
             preemptedActual: number;
             preemptedBacktest: number;
             usage: components["schemas"]["UseView"][];
+        };
+        /** QueuePairCost */
+        QueuePairCost: {
+            preemptor: string;
+            victim: string;
+            rounds: number;
+            victims: number;
+            gpuSeconds: number;
         };
         /** QueuePosition */
         QueuePosition: {
@@ -7148,6 +7216,22 @@ export interface components {
             causes: string[];
             /** @default  */
             reason?: string;
+        };
+        /** RepeatedPreemption */
+        RepeatedPreemption: {
+            workloads: string[];
+            rounds: number;
+            rules: string[];
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            firstAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            lastAt: string;
         };
         /** Report */
         Report: {
@@ -7447,6 +7531,13 @@ export interface components {
             victims: components["schemas"]["VictimView"][];
             /** @default  */
             because?: string;
+        };
+        /** RuleCost */
+        RuleCost: {
+            rule: string;
+            rounds: number;
+            victims: number;
+            gpuSeconds: number;
         };
         /** RuntimeClassList */
         RuntimeClassList: {
@@ -19131,8 +19222,12 @@ export interface operations {
             query?: {
                 /** @description `namespace/name` of a preemptor or victim */
                 workload?: string;
-                /** @description Name of a ClusterQueue. */
+                /** @description Of a preemptor or victim */
                 clusterQueue?: string;
+                /** @description The ClusterQueue of the preemptor */
+                preemptorQueue?: string;
+                /** @description The ClusterQueue of a victim */
+                victimQueue?: string;
                 /** @description Of either side, then */
                 cohort?: string;
                 /** @description Of a victim, such as `InCohortReclamation` */
@@ -19206,6 +19301,61 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PreemptionRound"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    summarizePreemptions: {
+        parameters: {
+            query?: {
+                /** @description `namespace/name` of a preemptor or victim */
+                workload?: string;
+                /** @description Of a preemptor or victim */
+                clusterQueue?: string;
+                /** @description The ClusterQueue of the preemptor */
+                preemptorQueue?: string;
+                /** @description The ClusterQueue of a victim */
+                victimQueue?: string;
+                /** @description Of either side, then */
+                cohort?: string;
+                /** @description Of a victim, such as `InCohortReclamation` */
+                rule?: string;
+                /** @description Only rounds decided at or after this time (RFC 3339) */
+                since?: string | null;
+                /** @description Only rounds decided before or at this time (RFC 3339) */
+                until?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sums over all rounds that match, most GPU-seconds first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreemptionSummary"];
                 };
             };
             400: components["responses"]["Problem400"];
