@@ -2,10 +2,10 @@
 
 import re
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from headgate.client.client import HeadgateClient
 from tests.browser.cluster import NAMESPACE, workload
@@ -57,10 +57,31 @@ def test_a_running_workload_is_protected(screen: Screen, client: HeadgateClient)
     expect(page.get_by_text("1 of 1 pod running")).to_be_visible()
     attempt = page.get_by_role("list", name="Phases of attempt 1")
     expect(attempt.get_by_role("button", name="Running")).to_be_visible()
+    # Six hours before: long idle time is folded, and spread in place.
+    page.route("**/timeline*", _submitted_six_hours_before)
+    page.reload()
+    folded = attempt.get_by_role("button", name="Pending, 6 h folded")
+    narrow = folded.bounding_box()
+    folded.click()
+    expect(attempt.get_by_role("button", name=re.compile("^Pending 6 h"))).to_be_visible()
+    wide = attempt.get_by_role("button", name="Pending").bounding_box()
+    assert narrow is not None
+    assert wide is not None
+    assert wide["width"] > 1.5 * narrow["width"]
     attempt.get_by_role("button", name="Starting").click()
     timeline = page.get_by_role("region", name="Timeline")
     expect(timeline.get_by_role("listitem").filter(has_text="Admitted").first).to_be_in_viewport()
     finish(client, "protected")
+
+
+def _submitted_six_hours_before(route: Route) -> None:
+    """Tells the submission of a workload, which is its first event, six hours earlier."""
+    answer = route.fetch()
+    told = answer.json()
+    first = told["entries"][-1]
+    earlier = datetime.fromisoformat(first["at"]) - timedelta(hours=6)
+    first["at"] = earlier.isoformat().replace("+00:00", "Z")
+    route.fulfill(response=answer, json=told)
 
 
 def test_keys_of_a_workload(screen: Screen, client: HeadgateClient) -> None:

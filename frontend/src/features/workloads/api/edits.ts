@@ -3,8 +3,12 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf, writtenOf } from "@/lib/api/request";
 import type { Simulation, SpecEdit, WorkloadObject } from "@/lib/api/types";
+import { Slots } from "@/lib/slots";
 
 import { edited } from "../model/edits";
+
+/** A simulation is work for the server: the others wait for these. */
+const simulations = new Slots(3);
 
 /** The manifest that the edit changes: the workload's as submitted, or the queue's. */
 export async function manifestFor(edit: SpecEdit, workload: WorkloadObject, signal?: AbortSignal): Promise<unknown> {
@@ -23,11 +27,12 @@ export function editSimulationQuery(edit: SpecEdit, workload: WorkloadObject) {
   return queryOptions({
     // An edit of other figures is another one; that the workload has moved on meanwhile makes none.
     queryKey: ["edit", edit.name, edit.code, JSON.stringify(edit.patch), workload.metadata.uid],
-    queryFn: async ({ signal }): Promise<{ manifest: unknown; simulation: Simulation }> => {
-      const manifest = await manifestFor(edit, workload, signal);
-      const body = edited(manifest, edit) as never;
-      return { manifest, simulation: await contentOf(api.POST("/v1/simulations", { body, signal })) };
-    },
+    queryFn: ({ signal }): Promise<{ manifest: unknown; simulation: Simulation }> =>
+      simulations.run(async () => {
+        const manifest = await manifestFor(edit, workload, signal);
+        const body = edited(manifest, edit) as never;
+        return { manifest, simulation: await contentOf(api.POST("/v1/simulations", { body, signal })) };
+      }, signal),
     staleTime: Infinity,
   });
 }

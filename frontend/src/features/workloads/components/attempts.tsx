@@ -1,7 +1,6 @@
 // The attempts of a workload, each as a row of its phases with how it ended; a phase opens the timeline where it begins.
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 
-import { formatDuration } from "@/lib/format/times";
 import { useNow } from "@/lib/hooks/use-now";
 
 import { podsQuery } from "../api/pods";
@@ -9,10 +8,9 @@ import { explanationQuery, timelineQuery } from "../api/workloads";
 import { type Attempt, attemptsOf } from "../model/attempts";
 import { ALL_PODS } from "../model/pods";
 import styles from "./attempts.module.css";
+import { PhaseSpans } from "./phase-spans";
 
 const MAX_SHOWN = 3;
-/** Idle time from which on the drawn length says nothing of the real one. */
-const FOLDED_SECONDS = 3600;
 
 export interface AttemptsProps {
   workloadKey: string;
@@ -50,15 +48,7 @@ function Row({ attempt: { number, spans, end }, onOpen }: { attempt: Attempt; on
   return (
     <li className={styles.attempt}>
       <span className={styles.number}>Attempt {number}</span>
-      <ol className={styles.spans} aria-label={`Phases of attempt ${number}`}>
-        {spans.map(({ words, tone, from, seconds, share }) => (
-          <li key={from + words} style={{ flexGrow: share }}>
-            <button type="button" className={styles.span} data-tone={tone} data-folded={(tone === "wait" || tone === "idle" || tone === "hold") && seconds >= FOLDED_SECONDS ? true : undefined} title={`${words} ${formatDuration(seconds)}`} onClick={() => onOpen(from)}>
-              <span>{words}</span> <span className={styles.length}>{formatDuration(seconds)}</span>
-            </button>
-          </li>
-        ))}
-      </ol>
+      <PhaseSpans label={`Phases of attempt ${number}`} spans={spans} onOpen={onOpen} />
       <span className={styles.end}>{end}</span>
     </li>
   );

@@ -17,8 +17,6 @@ import { canBeUnblocked } from "../model/actions";
 import { type Change, changesOf, resultOf } from "../model/edits";
 import styles from "./verdict.module.css";
 
-const MAX_SIMULATED = 3;
-
 export function Remedies({ explanation, workload }: { explanation: Explanation; workload: WorkloadObject }) {
   const { wouldUnblock } = explanation;
   const edits = useFirstEdits(explanation, workload);
@@ -35,8 +33,8 @@ export function Remedies({ explanation, workload }: { explanation: Explanation; 
       </div>
       {edits.length > 0 && (
         <ul ref={list} className={styles.cards}>
-          {edits.map((edit, number) => (
-            <RemedyCard key={edit.code + edit.name + JSON.stringify(edit.patch)} edit={edit} workload={workload} starts={number < MAX_SIMULATED} />
+          {edits.map((edit) => (
+            <RemedyCard key={edit.code + edit.name + JSON.stringify(edit.patch)} edit={edit} workload={workload} />
           ))}
         </ul>
       )}
@@ -84,9 +82,11 @@ function useFirstEdits({ edits = [] }: Explanation, { metadata: { generation } }
   return first.edits;
 }
 
-function RemedyCard({ edit, workload, starts }: { edit: SpecEdit; workload: WorkloadObject; starts: boolean }) {
+/** It is simulated once it comes into view. */
+function RemedyCard({ edit, workload }: { edit: SpecEdit; workload: WorkloadObject }) {
   const identity = useIdentity();
-  const [wanted, setWanted] = useState(starts);
+  const card = useRef<HTMLLIElement>(null);
+  const wanted = useSeen(card);
   const [shown, setShown] = useState(false);
   const simulated = useQuery({ ...editSimulationQuery(edit, workload), enabled: wanted });
   const applying = useMutation({
@@ -98,11 +98,13 @@ function RemedyCard({ edit, workload, starts }: { edit: SpecEdit; workload: Work
   const refusal = refusalFor(identity, need) ?? (simulated.data === undefined ? "Simulate it first" : undefined);
   const changes = simulated.data === undefined ? [] : changesOf(simulated.data.manifest, edit);
   return (
-    <li className={styles.card}>
+    <li ref={card} className={styles.card}>
       <strong>{edit.text}</strong>
       <Simulated query={simulated} wanted={wanted} workloadKey={`${workload.metadata.namespace ?? ""}/${workload.metadata.name}`} />
       <div className={styles.actions}>
-        <Button onClick={() => (wanted ? void simulated.refetch() : setWanted(true))}>{wanted ? "Simulate again" : "Simulate"}</Button>
+        <Button refusal={simulated.isFetching ? "Simulating…" : undefined} onClick={() => void simulated.refetch()}>
+          Simulate again
+        </Button>
         <Button refusal={simulated.data === undefined ? "Simulate it first" : undefined} onClick={() => setShown(true)}>
           Diff
         </Button>
@@ -113,6 +115,23 @@ function RemedyCard({ edit, workload, starts }: { edit: SpecEdit; workload: Work
       {shown && <DiffDialog edit={edit} changes={changes} onClose={() => setShown(false)} />}
     </li>
   );
+}
+
+/** Whether an element has been in view. */
+function useSeen(element: RefObject<HTMLElement | null>): boolean {
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const found = element.current;
+    if (found === null) return undefined;
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+      observer.disconnect();
+      setSeen(true);
+    });
+    observer.observe(found);
+    return () => observer.disconnect();
+  }, [element]);
+  return seen;
 }
 
 interface SimulatedProps {

@@ -16,6 +16,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 
 import { timelineQuery } from "../api/workloads";
 import { foldReasons, isEarlier, isReason, type PhaseTimeline, type Mark, type MarkGroup, marksOf, phaseSpansOf } from "../model/phase-timeline";
+import { PhaseSpans } from "./phase-spans";
 import styles from "./workload-timeline.module.css";
 
 export function WorkloadTimeline({ workloadKey }: { workloadKey: string }) {
@@ -50,30 +51,15 @@ function countWords(count: number): string {
   return count === 1 ? "1 event" : `${count} events`;
 }
 
+/** A phase is chosen by the event that it begins with. */
 function PhaseStrip({ life: { entries, earlier } }: { life: PhaseTimeline }) {
+  const url = useUrl();
   const now = new Date(useNow()).toISOString();
-  const stretches = phaseSpansOf(entries, now);
-  const words = stretches.map((stretch) => `${stretch.words} ${formatDuration(stretch.seconds)}`);
-  const before = earlier > 0 ? [`${countWords(earlier)} before`] : [];
+  const open = (from: string) => url.change({ event: String(entries.find(({ at }) => at === from)?.position ?? "") }, "replace");
   return (
-    <div className={styles.strip} role="img" aria-label={[...before, ...words].join(", then ")}>
-      {earlier > 0 && (
-        <div className={`${styles.stretch ?? ""} ${styles.idle ?? ""} ${styles.before ?? ""}`} title={before[0]}>
-          <span>Before</span>
-          <span className="number">{countWords(earlier)}</span>
-        </div>
-      )}
-      {stretches.map((stretch, index) => (
-        <div
-          key={stretch.from}
-          className={`${styles.stretch ?? ""} ${styles[stretch.tone] ?? ""}`}
-          style={{ flexGrow: stretch.share }}
-          title={words[index]}
-        >
-          <span>{stretch.words}</span>
-          <span className="number">{formatDuration(stretch.seconds)}</span>
-        </div>
-      ))}
+    <div className={styles.strip}>
+      {earlier > 0 && <span className={styles.before}>Before: {countWords(earlier)}</span>}
+      <PhaseSpans label="Phases" spans={phaseSpansOf(entries, now)} onOpen={open} />
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { TimelineEntry, TimelinePage } from "@/lib/api/types";
 
-import { foldReasons, isEarlier, phaseTimelineOf, marksOf, phaseSpansOf } from "./phase-timeline";
+import { foldReasons, isEarlier, phaseTimelineOf, marksOf, phaseSpansOf, spanKey, spread } from "./phase-timeline";
 
 function entry(type: string, at: string): TimelineEntry {
   return { position: Date.parse(at), at, type: `workload.${type}`, actor: "scheduler", title: type, data: {} };
@@ -27,6 +27,17 @@ test("nine idle hours do not crush two busy seconds", () => {
   const stretches = phaseSpansOf(LIFE, "2026-05-05T00:00:00Z");
   expect(Math.min(...stretches.map((stretch) => stretch.share))).toBeGreaterThan(0.04);
   expect(stretches.reduce((sum, stretch) => sum + stretch.share, 0)).toBeCloseTo(1);
+});
+
+test("long idle time is folded, and is spread as far as the others keep a fifth", () => {
+  const spans = phaseSpansOf(LIFE, "2026-05-05T00:00:00Z");
+  expect(spans.map(({ isFolded }) => isFolded)).toEqual([true, false, false, false]);
+  const [pending] = spans;
+  const shown = spread(spans, new Set(pending && [spanKey(pending)]));
+  expect(shown[0]?.isFolded).toBe(false);
+  expect(shown[0]?.share).toBeCloseTo(0.8);
+  expect(shown.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);
+  expect(spread(spans, new Set())).toEqual(spans);
 });
 
 test("a hold on a running workload does not interrupt its running", () => {

@@ -21,6 +21,8 @@ export interface PhaseSpan {
   seconds: number;
   /** Its share of the drawn width, after folding; all shares add up to 1. */
   share: number;
+  /** Long idle time beside other phases is drawn much shorter than it was. */
+  isFolded: boolean;
 }
 
 const PENDING: [Tone, string] = ["wait", "Pending"];
@@ -49,7 +51,7 @@ const WITH_PLACE: readonly Tone[] = ["run", "move", "bad"];
 
 /** The phase spans from submission, or the first known phase, to the end, or to `now` while unfinished. */
 export function phaseSpansOf(entries: TimelineEntry[], now: string): PhaseSpan[] {
-  const raw: Omit<PhaseSpan, "share">[] = [];
+  const raw: RawSpan[] = [];
   let current: { tone: Tone; words: string; from: string } | null = null;
   const close = (at: string) => {
     if (current !== null) raw.push({ ...current, seconds: Math.max(0, secondsBetween(current.from, at)) });
@@ -79,10 +81,47 @@ export function phaseSpansOf(entries: TimelineEntry[], now: string): PhaseSpan[]
   return folded(raw);
 }
 
-function folded(stretches: Omit<PhaseSpan, "share">[]): PhaseSpan[] {
-  const weights = stretches.map((stretch) => 1 + Math.log2(1 + stretch.seconds));
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  return stretches.map((stretch, index) => ({ ...stretch, share: (weights[index] ?? 0) / total }));
+type RawSpan = Omit<PhaseSpan, "share" | "isFolded">;
+
+const IDLE: readonly Tone[] = ["wait", "idle", "hold"];
+const FOLDED_SECONDS = 3600;
+/** The most that a folded span is drawn with, as a part of all that are not. */
+const FOLDED_SHARE = 0.25;
+/** A span that is spread leaves at least the rest of the width to the others. */
+const MAX_SPREAD = 4;
+
+function folded(spans: RawSpan[]): PhaseSpan[] {
+  const isFolded = (span: RawSpan) => spans.length > 1 && IDLE.includes(span.tone) && span.seconds >= FOLDED_SECONDS;
+  const rest = sumOf(spans.filter((span) => !isFolded(span)).map(weightOf));
+  const weights = spans.map((span) => (isFolded(span) && rest > 0 ? Math.min(weightOf(span), rest * FOLDED_SHARE) : weightOf(span)));
+  const total = sumOf(weights);
+  return spans.map((span, index) => ({ ...span, share: (weights[index] ?? 0) / total, isFolded: isFolded(span) }));
+}
+
+function weightOf({ seconds }: RawSpan): number {
+  return 1 + Math.log2(1 + seconds);
+}
+
+/** The key of a span among those of an attempt. */
+export function spanKey({ from, words }: PhaseSpan): string {
+  return from + words;
+}
+
+/** The spans with the chosen ones as long as they were beside the others, as far as these keep a fifth of the width. */
+export function spread(spans: readonly PhaseSpan[], chosen: ReadonlySet<string>): PhaseSpan[] {
+  const others = spans.filter((span) => !chosen.has(spanKey(span)));
+  if (others.length === spans.length) return [...spans];
+  const rest = sumOf(others.map(({ share }) => share));
+  const seconds = sumOf(others.map((span) => span.seconds));
+  const wanted = spans.map((span) => (chosen.has(spanKey(span)) ? Math.max(span.share, seconds > 0 ? (span.seconds * rest) / seconds : 1) : 0));
+  const all = sumOf(wanted);
+  const scale = rest > 0 ? Math.min(1, (MAX_SPREAD * rest) / all) : 1;
+  const total = rest + all * scale;
+  return spans.map((span, index) => (chosen.has(spanKey(span)) ? { ...span, share: ((wanted[index] ?? 0) * scale) / total, isFolded: false } : { ...span, share: span.share / total }));
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 export interface Mark {

@@ -27,6 +27,13 @@ test("one that can never start is red, one on hold violet with person and reason
   expect(verdictOf(explained({ phase: "OnHold" }), held, clock)).toMatchObject({ tone: "hold", title: "On hold by ana until 14:20: driver upgrade" });
 });
 
+test("one behind the head of a StrictFIFO queue is gray, with the head and why that is pending", () => {
+  const behind = { dominant: "BehindHead", sentence: "Blocked by head of StrictFIFO queue: a/big (short)" } as const;
+  const head = { key: "a/big" };
+  expect(verdictOf(explained({ ...behind, arguments: { head, why: { text: "8 GPU short" } } } as never), undefined, clock)).toEqual({ tone: "idle", title: "Not evaluated: behind big (StrictFIFO)", details: ["big: 8 GPU short"] });
+  expect(verdictOf(explained(behind), undefined, clock).title).toBe("Not evaluated: blocked by head of StrictFIFO queue: a/big (short)");
+});
+
 test("the range of the submission is kept beside the start", () => {
   const expectedStart = { ...RANGE, startedAt: "2026-05-04T15:30:00Z" };
   expect(verdictOf(explained({ phase: "Running", sentence: "Running", expectedStart }), undefined, clock).details[0]).toBe(

@@ -38,12 +38,23 @@ export function verdictOf(explanation: Explanation, workload: WorkloadObject | u
   if (dominant === "Unschedulable") return { tone: "bad", title: sentence, details: [] };
   const again = workload?.status?.requeueState?.requeueAt;
   if (phase === "Retrying" && again) return { tone: "wait", title: `Retrying at ${clock(again)}${retryWords(explanation)}`, details: causeOf(workload) };
-  if (dominant === "BehindHead") return { tone: "idle", title: `Not evaluated: ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`, details: estimateWords(explanation) };
+  if (dominant === "BehindHead") return behindOf(explanation);
   if (expectedStart?.about && expectedStart.earliest && expectedStart.latest) {
     const { about, earliest, latest } = expectedStart;
     return { tone: "wait", title: `Starts about ${clock(about)} (${clock(earliest)} to ${clock(latest)})`, details: [sentence, ...estimateWords(explanation)] };
   }
   return { tone: phase === "Nominated" ? "move" : "wait", title: sentence, details: estimateWords(explanation) };
+}
+
+/** The workload ahead that a StrictFIFO queue evaluates alone, and why that one is pending; without them the sentence. */
+function behindOf(explanation: Explanation): Verdict {
+  const { sentence, arguments: given = {}, workload } = explanation;
+  const head = (given["head"] as { key?: string } | undefined)?.key;
+  if (!head) return { tone: "idle", title: `Not evaluated: ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`, details: estimateWords(explanation) };
+  const namespace = `${workload.split("/")[0] ?? ""}/`;
+  const name = head.startsWith(namespace) ? head.slice(namespace.length) : head;
+  const why = (given["why"] as { text?: string } | undefined)?.text;
+  return { tone: "idle", title: `Not evaluated: behind ${name} (StrictFIFO)`, details: [...(why ? [`${name}: ${why}`] : []), ...estimateWords(explanation)] };
 }
 
 const MAX_LINES = 5;
