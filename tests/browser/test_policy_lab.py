@@ -76,16 +76,32 @@ def test_policy_lab_replays_a_moved_quota_and_checks_the_applied_one(
 ) -> None:
     """Line 9: a moved slider is replayed, its chart is a table too, and what is applied checked."""
     page = screen.page
-    screen.open("/simulations/lab?resource=cpu", "Policy lab")
-    page.get_by_role("slider", name=SLIDER).press("Shift+ArrowRight")
+    # Opened from a queue, the lab begins with the quota of that queue.
+    screen.open(f"/queues/{QUEUE}", QUEUE)
+    page.get_by_role("button", name=f"Actions on {QUEUE}").click()
+    page.get_by_role("menuitem", name="Open in policy lab").click()
+    slider = page.get_by_role("slider", name=SLIDER)
+    expect(slider).to_be_focused()
+    expect(page.get_by_label("Resource")).to_have_value("cpu")
+    for key, cores in (("ArrowRight", "3"), ("ArrowLeft", "2"), ("Shift+ArrowRight", "10")):
+        slider.press(key)
+        expect(slider).to_have_value(cores)
     result = _outcome(screen)
     expect(page).to_have_url(re.compile(r"set=tuned"))
     expect(result.get_by_text(re.compile("1 only in the backtest"))).to_be_visible()
-    result.get_by_label("Use of").select_option(QUEUE)
+    expect(result.get_by_label("Use of")).to_have_value(QUEUE)
     result.get_by_role("button", name=f"CPU of {QUEUE}: show table").click()
     table = result.get_by_role("group", name=f"CPU of {QUEUE}")
     expect(table.get_by_role("row").first).to_contain_text(re.compile("Time.*backtest.*actual"))
     assert _cores(client) == "2"
+    # On a phone quotas are fields, and each queue has a card.
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(slider).to_be_hidden()
+    expect(page.get_by_label(f"{SLIDER}, number")).to_have_value("10")
+    cards = result.get_by_role("list", name="Waits and preemptions by queue")
+    expect(cards.get_by_role("listitem").filter(has_text=QUEUE)).to_contain_text("Wait p95")
+    assert screen.violations() == []
+    page.set_viewport_size({"width": 1440, "height": 900})
 
     page.get_by_role("button", name="Apply…").click()
     dialog = page.get_by_role("dialog")

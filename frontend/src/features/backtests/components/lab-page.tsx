@@ -19,7 +19,7 @@ import { boundsOf, PRESETS } from "@/lib/time-range";
 import { backtestQuery, cancelBacktest } from "../api/backtests";
 import { clusterQueuesQuery, labBacktestQuery } from "../api/lab";
 import { isUnfinished } from "../model/backtests";
-import { changedQueues, changesOf, documentsOf, type Edits, editsIn, editsText, type QueueManifest, resourcesOf, sampleStart, unitOf } from "../model/lab";
+import { changedQueues, changesOf, documentsOf, type Edits, editsIn, editsText, firstResource, type QueueManifest, resourcesOf, sampleStart, unitOf } from "../model/lab";
 import { type Applied, ApplyQuotasDialog, AppliedNote } from "./apply-quotas";
 import styles from "./lab.module.css";
 import { LabResult } from "./lab-result";
@@ -65,7 +65,8 @@ function NoQuota() {
 function Lab({ queues, position }: { queues: QueueManifest[]; position: number }) {
   const url = useUrl();
   const resources = resourcesOf(queues);
-  const resource = resources.includes(url.get("resource")) ? url.get("resource") : (resources[0] ?? "");
+  const queue = url.get("queue");
+  const resource = firstResource(queues, url.get("resource"), queue);
   const edits = editsIn(url.get("set"));
   const changed = changedQueues(queues, edits);
   const [applied, setApplied] = useState<Applied | null>(null);
@@ -92,8 +93,8 @@ function Lab({ queues, position }: { queues: QueueManifest[]; position: number }
       </div>
       {applied && <AppliedNote applied={applied} onClose={() => setApplied(null)} />}
       <div className={styles.columns}>
-        <QuotaSliders queues={queues} resource={resource} edits={edits} onChange={change} />
-        <LabResult run={run} changes={changes} resource={resource} />
+        <QuotaSliders queues={queues} resource={resource} edits={edits} chosen={queue} onChange={change} />
+        <LabResult run={run} changes={changes} resource={resource} chosen={queue} />
       </div>
       <Predictions />
       {isApplying && (

@@ -9,6 +9,7 @@ import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
 import { Empty, Failed, PartialNote } from "@/components/ui/states";
 import type { Backtest, BacktestResult } from "@/lib/api/types";
+import { PHONE, useMedia } from "@/lib/hooks/use-media";
 
 import { isUnfinished, type QueueOutcome, rangeWordsOf, waitWords } from "../model/backtests";
 import type { QuotaChange } from "../model/lab";
@@ -20,9 +21,11 @@ export interface LabResultProps {
   run: LabRun;
   changes: QuotaChange[];
   resource: string;
+  /** The ClusterQueue that the page was opened for. */
+  chosen: string;
 }
 
-export function LabResult({ run, changes, resource }: LabResultProps) {
+export function LabResult({ run, changes, resource, chosen }: LabResultProps) {
   const { job, isStarting, isSample, onFull, error } = run;
   return (
     <Card
@@ -50,7 +53,7 @@ export function LabResult({ run, changes, resource }: LabResultProps) {
         )}
         {error !== null && error !== undefined && <Failed error={error} />}
         {job?.failure && <PartialNote>{job.failure}</PartialNote>}
-        {job?.result && <Outcome job={job} result={job.result} resource={resource} />}
+        {job?.result && <Outcome job={job} result={job.result} resource={resource} chosen={chosen} />}
       </div>
     </Card>
   );
@@ -67,59 +70,101 @@ function Progress({ job, isStarting }: { job: Backtest | undefined; isStarting: 
   );
 }
 
-function Outcome({ job, result, resource }: { job: Backtest; result: BacktestResult; resource: string }) {
+interface OutcomeProps {
+  job: Backtest;
+  result: BacktestResult;
+  resource: string;
+  chosen: string;
+}
+
+function Outcome({ job, result, resource, chosen }: OutcomeProps) {
   const { totals, queues } = result;
+  const isPhone = useMedia(PHONE);
   const known = totals.startsCompared === 0 ? 100 : Math.round((100 * (totals.startsCompared - Math.min(totals.unknownRunTimes, totals.startsCompared))) / totals.startsCompared);
   return (
     <>
-      <PlainTable label="Waits and preemptions by queue" heads={["Queue", { words: "Wait p50", figure: true }, { words: "Wait p95", figure: true }, { words: "Not started", figure: true, spare: true }, { words: "Preempted", figure: true }]}>
-        {queues.map((queue) => (
-          <tr key={queue.clusterQueue}>
-            <th scope="row">{queue.clusterQueue || "none"}</th>
-            <Shift before={queue.actual.p50Milliseconds} after={queue.backtest.p50Milliseconds} words={waitWords} />
-            <Shift before={queue.actual.p95Milliseconds} after={queue.backtest.p95Milliseconds} words={waitWords} />
-            <Shift before={queue.actual.stillWaiting} after={queue.backtest.stillWaiting} words={String} spare />
-            <Shift before={queue.preemptedActual} after={queue.preemptedBacktest} words={String} />
-          </tr>
-        ))}
-      </PlainTable>
+      {isPhone ? <QueueCards queues={queues} /> : <QueueTable queues={queues} />}
       <div className={styles.affected}>
         <p>
           {totals.workloads} workloads: {totals.earlier} start earlier, {totals.later} later, {totals.onlyBacktest} only in the backtest, {totals.onlyActual} do not start
         </p>
         <RouterLink to={`/simulations/${encodeURIComponent(job.id)}`}>All differences</RouterLink>
       </div>
-      <Use job={job} queues={queues} resource={resource} />
+      <Use job={job} queues={queues} resource={resource} first={chosen} />
       <p className={styles.basis}>Basis: {known} % of run times known, arrivals as recorded.</p>
     </>
   );
 }
 
-function Shift({ before, after, words, spare }: { before: number; after: number; words: (value: number) => string; spare?: boolean }) {
+const MEASURES = [
+  { words: "Wait p50", before: (queue: QueueOutcome) => queue.actual.p50Milliseconds, after: (queue: QueueOutcome) => queue.backtest.p50Milliseconds, told: waitWords },
+  { words: "Wait p95", before: (queue: QueueOutcome) => queue.actual.p95Milliseconds, after: (queue: QueueOutcome) => queue.backtest.p95Milliseconds, told: waitWords },
+  { words: "Not started", before: (queue: QueueOutcome) => queue.actual.stillWaiting, after: (queue: QueueOutcome) => queue.backtest.stillWaiting, told: String, spare: true as const },
+  { words: "Preempted", before: (queue: QueueOutcome) => queue.preemptedActual, after: (queue: QueueOutcome) => queue.preemptedBacktest, told: String },
+];
+
+function QueueTable({ queues }: { queues: QueueOutcome[] }) {
+  return (
+    <PlainTable label="Waits and preemptions by queue" heads={["Queue", ...MEASURES.map(({ words, spare }) => ({ words, figure: true as const, ...(spare && { spare }) }))]}>
+      {queues.map((queue) => (
+        <tr key={queue.clusterQueue}>
+          <th scope="row">{queue.clusterQueue || "none"}</th>
+          {MEASURES.map(({ words, before, after, told, spare }) => (
+            <td key={words} data-figure data-spare={spare} className={styles.figure}>
+              <Shift before={before(queue)} after={after(queue)} words={told} />
+            </td>
+          ))}
+        </tr>
+      ))}
+    </PlainTable>
+  );
+}
+
+/** One card for each queue, where a table has no room. */
+function QueueCards({ queues }: { queues: QueueOutcome[] }) {
+  return (
+    <ul className={styles.queueCards} aria-label="Waits and preemptions by queue">
+      {queues.map((queue) => (
+        <li key={queue.clusterQueue}>
+          <strong>{queue.clusterQueue || "none"}</strong>
+          <dl>
+            {MEASURES.map(({ words, before, after, told }) => (
+              <div key={words} className={styles.figure}>
+                <dt>{words}</dt>
+                <dd>
+                  <Shift before={before(queue)} after={after(queue)} words={told} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The value before and after, with an arrow and a word where they differ. */
+function Shift({ before, after, words }: { before: number; after: number; words: (value: number) => string }) {
   const [from, to] = [words(before), words(after)];
+  if (from === to) return to;
   const Arrow = after < before ? ArrowDown : ArrowUp;
   return (
-    <td data-figure data-spare={spare || undefined} className={styles.figure}>
-      {from === to ? (
-        to
-      ) : (
-        <>
-          <span className={styles.before}>{from} →</span> {to}{" "}
-          <span data-tone={after < before ? "good" : "bad"}>
-            <Arrow aria-label={after < before ? "less" : "more"} />
-          </span>
-        </>
-      )}
-    </td>
+    <>
+      <span className={styles.before}>{from} →</span> {to}{" "}
+      <span data-tone={after < before ? "good" : "bad"}>
+        <Arrow aria-label={after < before ? "less" : "more"} />
+      </span>
+    </>
   );
 }
 
 const ALL = "";
 
 /** Use of the resource over the replayed time, of all queues or one. */
-function Use({ job, queues, resource }: { job: Backtest; queues: QueueOutcome[]; resource: string }) {
-  const [chosen, setChosen] = useState(ALL);
+function Use({ job, queues, resource, first }: { job: Backtest; queues: QueueOutcome[]; resource: string; first: string }) {
+  const [asked, setChosen] = useState(first);
   const used = queues.flatMap(({ clusterQueue, usage }) => usage.filter((use) => use.resource === resource).map((use) => ({ queue: clusterQueue, ...use })));
+  const chosen = used.some(({ queue }) => queue === asked) ? asked : ALL;
   const shown = chosen === ALL ? used : used.filter(({ queue }) => queue === chosen);
   if (used.length === 0) return null;
   const length = Math.max(...shown.map(({ backtest }) => backtest.length), 0);

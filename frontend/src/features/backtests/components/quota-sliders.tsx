@@ -1,16 +1,18 @@
 // One slider and one field for each quota of a resource, and their sum beside what hosts offer.
 import { useQuery } from "@tanstack/react-query";
-import { type KeyboardEvent, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 
 import { Card } from "@/components/ui/layout";
 import { RouterLink } from "@/components/ui/router-link";
 
 import { offeredQuery } from "../api/lab";
-import { type Edits, linesOf, type QueueManifest, type QuotaLine, sliderMaximum, triedOf, unitOf, withEdit } from "../model/lab";
+import { chosenFirst, type Edits, linesOf, type QueueManifest, type QuotaLine, sliderMaximum, triedOf, unitOf, withEdit } from "../model/lab";
 import styles from "./lab.module.css";
 
 const LARGE_STEP = 8;
 const ARROWS: Record<string, number> = { ArrowLeft: -LARGE_STEP, ArrowDown: -LARGE_STEP, ArrowRight: LARGE_STEP, ArrowUp: LARGE_STEP };
+/** In a field, left and right move within the number. */
+const UPRIGHT = { ArrowDown: -LARGE_STEP, ArrowUp: LARGE_STEP };
 const MILLI = 1_000;
 const GIBIBYTE = 2 ** 30;
 
@@ -18,11 +20,19 @@ export interface QuotaSlidersProps {
   queues: QueueManifest[];
   resource: string;
   edits: Edits;
+  /** The ClusterQueue that the page was opened for; its quotas stand first. */
+  chosen: string;
   onChange: (edits: Edits) => void;
 }
 
-export function QuotaSliders({ queues, resource, edits, onChange }: QuotaSlidersProps) {
-  const lines = linesOf(queues, resource);
+export function QuotaSliders({ queues, resource, edits, chosen, onChange }: QuotaSlidersProps) {
+  const lines = chosenFirst(linesOf(queues, resource), chosen);
+  const list = useRef<HTMLUListElement>(null);
+  // The first quota of the chosen queue is the one to move.
+  useEffect(() => {
+    const fields = list.current?.querySelectorAll<HTMLElement>("[data-chosen] input") ?? [];
+    [...fields].find((field) => field.offsetParent !== null)?.focus({ preventScroll: true });
+  }, [chosen]);
   const unit = unitOf(resource);
   const hosts = useQuery(offeredQuery(resource));
   const offered = inUnit(unit, hosts.data ?? 0);
@@ -30,7 +40,7 @@ export function QuotaSliders({ queues, resource, edits, onChange }: QuotaSliders
   const total = lines.reduce((sum, line) => sum + triedOf(line, edits).nominal, 0);
   return (
     <Card title={`Quota, ${unit}`} aside={<span className={styles.hint}>arrow keys: 1, with Shift: 8</span>}>
-      <ul className={styles.quotas} data-borrows={lines.some(({ borrowing }) => borrowing !== undefined) || undefined}>
+      <ul ref={list} className={styles.quotas} data-borrows={lines.some(({ borrowing }) => borrowing !== undefined) || undefined}>
         <li className={styles.heads} aria-hidden="true">
           <span>ClusterQueue, flavor</span>
           <span>nominal</span>
@@ -38,7 +48,7 @@ export function QuotaSliders({ queues, resource, edits, onChange }: QuotaSliders
           <span>borrow up to</span>
         </li>
         {lines.map((line) => (
-          <Quota key={line.key} line={line} edits={edits} maximum={maximum} onChange={onChange} />
+          <Quota key={line.key} line={line} edits={edits} maximum={maximum} isChosen={line.queue === chosen} onChange={onChange} />
         ))}
       </ul>
       <p className={styles.total} role="status">
@@ -58,24 +68,25 @@ interface QuotaProps {
   line: QuotaLine;
   edits: Edits;
   maximum: number;
+  isChosen: boolean;
   onChange: (edits: Edits) => void;
 }
 
-function Quota({ line, edits, maximum, onChange }: QuotaProps) {
+function Quota({ line, edits, maximum, isChosen, onChange }: QuotaProps) {
   const { nominal, borrowing } = triedOf(line, edits);
   const shift = nominal - line.nominal;
   // What is typed may be empty for a moment; the quota stays until there is a number.
   const [isEmpty, setIsEmpty] = useState(false);
   const set = (value: number) => onChange(withEdit(edits, line, { nominal: Math.min(Math.max(0, value), 1e12) }));
-  const onKeyDown = (event: KeyboardEvent) => {
-    const step = ARROWS[event.key];
+  const stepBy = (keys: Record<string, number>) => (event: KeyboardEvent) => {
+    const step = keys[event.key];
     if (step === undefined || !event.shiftKey) return;
     event.preventDefault();
-    set(Math.min(maximum, nominal + step));
+    set(Math.min(Math.max(maximum, nominal), nominal + step));
   };
   const name = `${line.queue}, ${line.flavor}`;
   return (
-    <li>
+    <li data-chosen={isChosen || undefined}>
       <span className={styles.name}>
         <RouterLink to={`/queues/${encodeURIComponent(line.queue)}`}>{line.queue}</RouterLink>
         <span className={styles.flavor}>{line.flavor}</span>
@@ -90,10 +101,11 @@ function Quota({ line, edits, maximum, onChange }: QuotaProps) {
         step={1}
         value={nominal}
         onChange={(event) => set(Number(event.target.value))}
-        onKeyDown={onKeyDown}
+        onKeyDown={stepBy(ARROWS)}
       />
       <input type="number" className={styles.amount} aria-label={`Nominal quota of ${name}, number`} min={0} step={1} value={isEmpty ? "" : nominal}
         onBlur={() => setIsEmpty(false)}
+        onKeyDown={stepBy(UPRIGHT)}
         onChange={(event) => {
           setIsEmpty(event.target.value === "");
           if (event.target.value !== "") set(Number(event.target.value));

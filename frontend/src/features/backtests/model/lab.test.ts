@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 
-import { changedQueues, changesOf, documentsOf, editsIn, editsText, linesOf, type QueueManifest, type QuotaLine, resourcesOf, sampleStart, sliderMaximum, triedOf, withEdit } from "./lab";
+import { changedQueues, changesOf, chosenFirst, documentsOf, editsIn, editsText, firstResource, linesOf, type QueueManifest, type QuotaLine, resourcesOf, sampleStart, sliderMaximum, triedOf, withEdit } from "./lab";
 
 const GPU = "nvidia.com/gpu";
 
@@ -37,6 +37,13 @@ describe("quotas in the policy lab", () => {
       [32, null],
     ]);
     expect(linesOf(QUEUES, "memory")[0]?.nominal).toBe(512);
+  });
+
+  it("begin with those of the queue that the page was opened for", () => {
+    expect(chosenFirst(linesOf(QUEUES, GPU), "robotics").map(({ queue }) => queue)).toEqual(["robotics", "vision"]);
+    const cpu = { metadata: { name: "web" }, spec: { resourceGroups: [{ coveredResources: ["cpu"], flavors: [{ name: "any", resources: [{ name: "cpu", nominalQuota: 1 }] }] }] } };
+    expect(["web", "vision", ""].map((name) => firstResource([...QUEUES, cpu], "", name))).toEqual(["cpu", GPU, GPU]);
+    expect(firstResource(QUEUES, "memory", "vision")).toBe("memory");
   });
 
   it("are tried in whole manifests of the queues that differ, without what the server owns", () => {

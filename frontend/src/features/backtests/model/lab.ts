@@ -69,6 +69,18 @@ export function resourcesOf(queues: readonly QueueManifest[]): string[] {
   return [...new Set(queues.flatMap((queue) => quotasOf(queue).map(({ quota }) => quota.name)))].sort(byResource);
 }
 
+/** The resource to begin with: the one that is asked for, else the first that the chosen queue has quota of, else the first of all. */
+export function firstResource(queues: readonly QueueManifest[], asked: string, queue: string): string {
+  const all = resourcesOf(queues);
+  if (all.includes(asked)) return asked;
+  return resourcesOf(queues.filter(({ metadata }) => metadata.name === queue))[0] ?? all[0] ?? "";
+}
+
+/** The lines with those of the chosen queue first. */
+export function chosenFirst(lines: readonly QuotaLine[], queue: string): QuotaLine[] {
+  return [...lines.filter((line) => line.queue === queue), ...lines.filter((line) => line.queue !== queue)];
+}
+
 /** The quotas of one resource, by ClusterQueue and flavor. */
 export function linesOf(queues: readonly QueueManifest[], resource: string): QuotaLine[] {
   return queues.flatMap((queue) =>

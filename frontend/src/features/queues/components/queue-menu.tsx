@@ -43,7 +43,7 @@ export function QueueMenu({ queue, words: use }: QueueMenuProps) {
         items={[
           stopped ? item("resume", "Resume", role, () => setAction("resume")) : item("stop", "Stop", role, () => setAction("stop")),
           item("edit", "Edit quota", undefined, () => history.push(`/configuration?kind=ClusterQueue&name=${name}&tab=form`)),
-          item("lab", "Open in policy lab", lab, () => history.push("/simulations/lab")),
+          item("lab", "Open in policy lab", lab, () => history.push(`/simulations/lab?queue=${name}`)),
           { ...item("drain", "Drain…", role ?? (queue.stopPolicy === "HoldAndDrain" ? "already draining" : undefined), () => setAction("drain")), danger: true },
         ]}
       />
