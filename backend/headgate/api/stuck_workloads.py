@@ -40,7 +40,6 @@ from headgate.application.bulk_actions import (
     act_on_all_once,
     preview,
 )
-from headgate.application.bulk_batches import batch_of, undo, undo_action
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import CommandRequest, CommandResponse, CommandResult
 from headgate.application.commands.workload_commands import WorkloadVerb
@@ -48,8 +47,11 @@ from headgate.application.cooperative import Cooperative
 from headgate.application.queries.stuck_workloads import (
     StuckWorkloads,
     StuckWorkloadView,
+    batch_of,
     stuck_workload_with_forecast,
     stuck_workloads,
+    undo,
+    undo_action,
 )
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.rejection import InvalidObject
