@@ -20,9 +20,9 @@ from headgate.adapters.postgres.archived_events import ArchivedEvents
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.executor_stores import (
+    PostgresCauseHistory,
     PostgresLeases,
     PostgresRendezvousPorts,
-    PostgresSavedViews,
     PostgresSessions,
     PostgresWebhookSecrets,
 )
@@ -37,6 +37,7 @@ from headgate.adapters.postgres.maintenance import (
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresCycleStore, PostgresReadModels
 from headgate.adapters.postgres.stores import (
+    PostgresSavedViews,
     PostgresSimulationStore,
     PostgresStateCache,
     PostgresTokens,
@@ -48,6 +49,7 @@ from headgate.adapters.system.process_start import check_traces, configure_log_l
 from headgate.adapters.webhooks import HttpWebhookSender, read_networks
 from headgate.application.application_services import AlertPorts
 from headgate.application.backtest_runs import BacktestRunner
+from headgate.application.cause_history import forget_old_causes
 from headgate.application.file_stores import (
     GIBIBYTE,
     ContentStore,
@@ -149,6 +151,7 @@ class Platform:
         return AlertPorts(
             sender=HttpWebhookSender(read_networks(self.settings.webhook_networks)),
             secrets=self.webhook_secrets,
+            causes=PostgresCauseHistory(self.pool),
             url=self.settings.url,
         )
 
@@ -228,31 +231,29 @@ class Platform:
         the log lacks its beginning and no snapshot that this version reads stands in for it.
         """
         head = self.event_log.head()
-        current = STATE_VERSIONS.readable[:1]
-        found = self.state_cache.newest(CACHE_NAME, current, at_most=head)
+        found = self.state_cache.newest(CACHE_NAME, STATE_VERSIONS.readable[:1], at_most=head)
         if found is not None and head - found.position < SnapshotRule().events:
             return found.position
         if head == 0:
             return 0
-        live = self.live_state()
-        SnapshotStore(self.state_cache, self.event_log).put(
-            Snapshot(live.cluster_state, live.point)
-        )
+        live, store = self.live_state(), SnapshotStore(self.state_cache, self.event_log)
+        store.put(Snapshot(live.cluster_state, live.point))
         return live.point.position
 
     def maintenance_schedule(self, tasks: tuple[MaintenanceTask, ...]) -> MaintenanceSchedule:
         """Returns the schedule of maintenance tasks, with those that need ports of a process."""
+        causes = PostgresCauseHistory(self.pool)
         removals: dict[str, Callable[[Maintenance], int]] = {
             "remove old pod logs": lambda _: self.remove_old_pod_logs(),
             "remove old uploads": lambda _: self.remove_old_uploads(),
+            "forget closed causes": lambda _: forget_old_causes(causes, self.event_log.now()),
         }
         names = removals.items()
         retention = [MaintenanceTask(name=n, every_seconds=900.0, run=run) for n, run in names]
         options, archive = SnapshotOptions(observer=self.name), self.automatic_archive()
         comparison = SnapshotComparison(self.state_cache, self.event_log, time.monotonic, options)
-        every = [*tasks, *retention, comparison.task()]
-        every += [archive.task()] if archive is not None else []
-        return MaintenanceSchedule(tuple(every), self.maintenance, time.monotonic)
+        every = (*tasks, *retention, comparison.task(), *([archive.task()] if archive else []))
+        return MaintenanceSchedule(every, self.maintenance, time.monotonic)
 
     def remove_old_uploads(self) -> int:
         """Deletes the uploads that retention does not keep; returns how many."""

@@ -145,6 +145,8 @@ def test_only_what_the_log_does_not_tell_is_of_now() -> None:
         "/healthz",
         "/metrics",
         "/readyz",
+        "/v1/attention/closed",
+        "/v1/attention/rules",
         "/v1/backtests",
         "/v1/backtests/{backtest}",
         "/v1/can-i",

@@ -1,24 +1,31 @@
 """Causes are told to a real receiver, signed and once; acknowledged and snoozed ones are not."""
 
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
+from headgate.adapters.memory.stores import MemoryCauseHistory
 from headgate.application.alerts import (
     CHANGED_SECONDS,
     OPENED_SECONDS,
     RESOLVED_SECONDS,
     AlertWatch,
 )
+from headgate.application.application_services import CauseRecord
 from headgate.application.commands.execute import catch_up
+from headgate.application.queries import attention
+from headgate.application.queries.causes import TITLES
+from headgate.application.queries.detectors import ProblemKind
 from headgate.bootstrap import Platform
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api, cluster_queue, flavor
@@ -321,3 +328,75 @@ def test_the_secret_stands_neither_in_the_log_nor_in_the_object(admin: Api, page
     shown = admin.get(f"/v1/webhooks/{pager.name}").text
     assert pager.secret not in events + shown
     assert pager.receiver.url in events
+
+
+def test_a_cause_is_recorded_from_when_it_opened_to_when_it_closed(
+    admin: Api,
+    client: TestClient[Litestar],
+    platform: Platform,
+    stopped: Callable[[str], None],
+) -> None:
+    """By one process at a time, also without any webhook."""
+    services = client.app.state.services
+    history = MemoryCauseHistory(platform.event_log.now)
+    recording = replace(services, alerts=replace(services.alerts, causes=history))
+    watches = [AlertWatch(recording), AlertWatch(recording)]
+    began = platform.event_log.now()
+
+    def look(seconds: float) -> None:
+        client.blocking_portal.call(catch_up, services)
+        for watch in watches:
+            client.blocking_portal.call(watch.look, began + int(seconds * SECOND))
+
+    def keys(found: list[CauseRecord]) -> list[str]:
+        return [each.key for each in found if each.key == "QueueInactive"]
+
+    stopped("recorded-1")
+    look(0)
+    assert keys(history.open_causes()) == [], "it may be gone at the next look"
+    look(OPENED_SECONDS)
+    assert keys(history.open_causes()) == ["QueueInactive"]
+    assert admin.post("/v1/clusterqueues/recorded-1/resume", {"reason": "r"}).status_code == 200
+    look(10)
+    assert keys(history.closed_causes(since=0, limit=9)) == []
+    look(10 + RESOLVED_SECONDS)
+    (closed,) = [
+        each for each in history.closed_causes(since=0, limit=9) if each.key == "QueueInactive"
+    ]
+    assert closed.title == "ClusterQueue recorded-1 is inactive"
+    assert closed.closed_at == began + 10 * SECOND
+    assert keys(history.open_causes()) == []
+
+
+def test_closed_causes_of_the_last_week_are_listed(
+    admin: Api, callers: dict[str, Api], platform: Platform
+) -> None:
+    now = platform.event_log.now()
+    columns = "'QueueInactive', 'warning', 'Inactive ClusterQueues', 'Object', 2, 7200, '/queues'"
+    with platform.pool.connection() as connection:
+        for days in (1, 8):
+            connection.execute(
+                f"INSERT INTO cause_record SELECT 'old-{days}', %s, %s, {columns}",
+                (now - days * 86_400 * SECOND - SECOND, now - days * 86_400 * SECOND),
+            )
+
+    found = admin.get("/v1/attention/closed").json()
+
+    listed = [each for each in found["causes"] if each["key"].startswith("old-")]
+    assert [each["key"] for each in listed] == ["old-1"]
+    assert (listed[0]["count"], listed[0]["gpuSeconds"]) == (2, 7200)
+    assert listed[0]["openedAt"] < listed[0]["closedAt"]
+    assert found["keptDays"] == 7
+    assert callers["submitter"].get("/v1/attention/closed").json()["causes"] == []
+
+
+def test_every_kind_of_alert_has_a_rule_that_says_when_it_is_raised(admin: Api) -> None:
+    rules = {each["kind"]: each for each in admin.get("/v1/attention/rules").json()["rules"]}
+
+    source = Path(attention.__file__).read_text()
+    told = set(re.findall(r'_alert\(\s*"(\w+)"', source)) | set(get_args(ProblemKind))
+    assert told <= rules.keys()
+    assert set(TITLES) <= rules.keys()
+    assert rules["EvictionStalled"]["severities"] == ["critical"]
+    assert rules["EvictionStalled"]["condition"] == "An eviction takes longer than 5 min"
+    assert all("{" not in each["condition"] + each["title"] for each in rules.values())

@@ -43,7 +43,7 @@ PAGE_READS = {
     "N1 usage over time": (f"/v1/usage?resource={quote(GPU)}&points=48",),
     "N2 marks": ("/v1/history?limit=200", f"/v1/events?type={OUTAGES}&limit=200"),
     "N3 summaries of queues": ("/v1/queues/summary", "/v1/waits"),
-    "N4 attention": ("/v1/attention",),
+    "N4 attention": ("/v1/attention", "/v1/attention/closed"),
     "N5 rows by a filter": (
         f"/v1/workload-rows?limit=100&filter={quote('phase:Pending gpu:>1')}&orderBy=name",
     ),

@@ -518,6 +518,30 @@ WEBHOOK_SECRET = Table(
 )
 Index("webhook_secret_of", WEBHOOK_SECRET.c.webhook)
 
+CAUSE_RECORD = Table(
+    "cause_record",
+    METADATA,
+    _key("key"),
+    _key("opened_at", BigInteger),
+    Column("closed_at", BigInteger),
+    _column("kind", BYTEWISE),
+    _column("severity", BYTEWISE),
+    _column("title", Text),
+    _column("unit", BYTEWISE),
+    _column("count", BigInteger),
+    _column("gpu_seconds", BigInteger),
+    _column("link", Text),
+)
+Index("cause_record_closed_at", CAUSE_RECORD.c.closed_at)
+
+CAUSE_RECORDER = Table(
+    "cause_recorder",
+    METADATA,
+    _key("id", Boolean),
+    _column("holder", BYTEWISE),
+    _column("expires_at", DateTime(timezone=True)),
+)
+
 SAVED_VIEW = Table(
     "saved_view",
     METADATA,

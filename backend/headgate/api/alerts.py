@@ -19,13 +19,14 @@ from headgate.api.answers import (
 )
 from headgate.api.bodies import Position, RequestBody, Schema, Timestamp, Whole
 from headgate.api.callers import Caller, services_of
-from headgate.api.parameters import PRESENT_ONLY, IdempotencyHeader, instant_or_none
+from headgate.api.parameters import PRESENT_ONLY, IdempotencyHeader, Limit, instant_or_none
 from headgate.application.alerts import (
     PREVIOUS_SECRET_SECONDS,
     acknowledgment_name,
     signing_secret,
 )
 from headgate.application.application_services import ApplicationServices
+from headgate.application.cause_history import AlertRules, ClosedCauses, alert_rules, closed_causes
 from headgate.application.commands.execute import catch_up, execute
 from headgate.application.commands.object_commands import command_on_object, object_deletion
 from headgate.application.commands.requests import (
@@ -102,6 +103,29 @@ class AttentionPage(Controller):
     async def read(self, request: Caller) -> Answer:
         """Of everything one may see; the most severe and most costly first."""
         return answer_view(await causes(services_of(request), request.user.namespaces))
+
+    @get(
+        "/closed",
+        operation_id="listClosedCauses",
+        summary="List the causes that closed in the last seven days, the last closed first",
+        responses=response(ClosedCauses),
+        opt={"live": PRESENT_ONLY},
+    )
+    async def closed(self, request: Caller, limit: Limit = 100) -> Answer:
+        """For readers of all namespaces; for others the list is empty."""
+        scope = request.user.namespaces
+        return answer_view(await closed_causes(services_of(request), scope, limit))
+
+    @get(
+        "/rules",
+        operation_id="listAlertRules",
+        summary="List the rules that raise alerts, with their severities and conditions",
+        responses=response(AlertRules),
+        opt={"live": PRESENT_ONLY},
+    )
+    async def rules(self, request: Caller) -> Answer:
+        """They are always on; what they find is grouped into causes."""
+        return answer_view(alert_rules(services_of(request)))
 
 
 class CauseActions(Controller):

@@ -1,8 +1,9 @@
-"""Tells webhooks of causes and ends acknowledgments that hold no more, in every API process.
+"""Tells webhooks of causes, records them, and ends acknowledgments that hold no more.
 
-Several processes at a time do no harm: what a webhook has been told is decided on its stream, and a
-delivery is started by an event before it is made. One that ended with its process is made again, so
-a receiver may get a notification twice; its id is the same (Standard Webhooks).
+Every API process does. Several at a time do no harm: what a webhook has been told is decided on its
+stream, one of them records, and a delivery is started by an event before it is made. One that ended
+with its process is made again, so a receiver may get a notification twice; its id is the same
+(Standard Webhooks).
 """
 
 import asyncio
@@ -20,6 +21,7 @@ import msgspec
 from headgate.application.access.identity import Identity
 from headgate.application.access.rights import Grant
 from headgate.application.application_services import ApplicationServices, DeliveryResult
+from headgate.application.cause_history import CauseRecorder
 from headgate.application.commands.execute import execute
 from headgate.application.commands.object_commands import command_on_object, object_deletion
 from headgate.application.commands.requests import (
@@ -98,11 +100,15 @@ class AlertWatch:
     """Looks at all causes, queues notifications, and makes the deliveries that are due."""
 
     services: ApplicationServices
+    _recorder: CauseRecorder = field(init=False)
     _seen_since: dict[str, Instant] = field(default_factory=dict)
     _absent_since: dict[str, Instant] = field(default_factory=dict)
     _looked_at: Instant = 0
     _known: frozenset[str] = frozenset()
     _under_way: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._recorder = CauseRecorder(self.services.alerts.causes, self.services.ids.new())
 
     async def watch(self) -> None:
         """Looks every second, for ever; while the database is away nothing is told."""
@@ -125,14 +131,18 @@ class AlertWatch:
                 LOG.warning("Alerts not told", exc_info=failure)
 
     async def look(self, at: Instant) -> None:
-        """Queues what webhooks are to be told now, and ends acknowledgments that hold no more."""
-        reader = self.services.reader
+        """Queues what webhooks are to be told, ends acknowledgments, and records causes."""
+        reader, recorder = self.services.reader, self._recorder
         config = reader.cluster_state.config
-        if not reader.ready or not (config.webhooks or config.acknowledgments):
+        if not reader.ready:
+            return
+        is_recording = await self.services.writing.do(lambda: recorder.claim(at))
+        if not (is_recording or config.webhooks or config.acknowledgments):
             return
         found = {cause.key: cause for cause in (await causes(self.services, None)).causes}
         followed = {key for each in config.webhooks.values() for key in each.spec.notified}
         followed |= {each.spec.cause for each in config.acknowledgments.values()}
+        followed |= recorder.known.keys()
         self._seen_since = {key: self._seen_since.get(key, at) for key in found}
         self._absent_since = {
             key: self._absent_since.get(key, at) for key in followed if key not in found
@@ -163,6 +173,9 @@ class AlertWatch:
                 commands.append(command_on_object(f"webhook/{name}", queue))
         if commands:
             await self._execute("Alerts changed", commands)
+        if is_recording:
+            ends = {key: self._absent_since[key] for key in closed}
+            await self.services.writing.do(lambda: recorder.record(settled, ends, at))
 
     def deliver(self, at: Instant) -> list[asyncio.Task[None]]:
         """Starts the deliveries that are due, each for itself; returns those under way."""

@@ -33,6 +33,7 @@ from headgate.application.readiness import ReadinessWatch
 from headgate.application.scheduling_cycles import CycleStore
 from headgate.application.simulation_records import SimulationStore
 from headgate.application.workload_filter import WorkloadFilter
+from headgate.domain.kinds.acknowledgment import CauseSeverity
 from headgate.domain.recorded_event import RecordedEvent, workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message
@@ -150,12 +151,54 @@ class WebhookSecrets(Protocol):
         """Delete all secrets of webhooks."""
 
 
+class CauseRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A cause from when it opened to when it closed; it is open without `closed_at`.
+
+    `severity`, `count` and `gpu_seconds` are the highest while it was open, `title` that of then.
+    """
+
+    key: str
+    opened_at: Instant
+    closed_at: Instant | None = None
+    kind: str
+    severity: CauseSeverity
+    title: str
+    unit: str
+    count: int
+    gpu_seconds: int
+    link: str
+
+
+class CauseHistory(Protocol):
+    """When causes opened and closed, beside the log. Blocking.
+
+    One process at a time holds the right to write, so that none is recorded twice, and what only
+    one process sees does not open and close in turn.
+    """
+
+    def claim(self, holder: str, seconds: int) -> bool:
+        """Whether a holder may write for so long from now: as the one before, or after its end."""
+
+    def open_causes(self) -> list[CauseRecord]:
+        """The causes that have not closed, by key."""
+
+    def keep(self, holder: str, records: Sequence[CauseRecord]) -> bool:
+        """Keeps records in place of those with their key and opening; False without the right."""
+
+    def closed_causes(self, *, since: Instant, limit: int) -> list[CauseRecord]:
+        """The causes that closed at or after an instant, the last closed first."""
+
+    def forget_closed(self, *, before: Instant) -> int:
+        """Deletes the causes that closed before an instant; returns how many."""
+
+
 @dataclass(frozen=True, slots=True)
 class AlertPorts:
-    """What sends notifications, what they are signed with, and the address of the page."""
+    """What sends notifications, what signs them, what records causes; the address of the page."""
 
     sender: WebhookSender
     secrets: WebhookSecrets
+    causes: CauseHistory
     url: str = ""
 
 

@@ -92,6 +92,7 @@ REMEDY_OF = "RemedyOf"
 FAMILIES: tuple[Mapping[str, Text], ...] = (
     pending_reasons.TEXTS,
     workload_events.TEXTS,
+    workload_events.RULE_TEXTS,
     rejections.TEXTS,
     object_rules.FIELD_TEXTS,
     object_rules.TEXTS,

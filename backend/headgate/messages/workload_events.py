@@ -1,4 +1,4 @@
-"""Texts of what happened to a workload: evictions, preemptions, requeues, conditions."""
+"""Texts of what happened to a workload, and of what each rule of alerts looks for."""
 
 from collections.abc import Mapping
 
@@ -168,3 +168,48 @@ TEXTS: Mapping[str, Text] = {
     ),
     "PodSetPriority": Text("{pod_set} has {priority}"),
 }
+
+
+RULE_TEXTS: Mapping[str, Text] = {
+    "LogRewoundRule": Text("The event log ended earlier than a process had read it; for a day"),
+    "SnapshotDiscardedRule": Text(
+        "A snapshot of the state differs from what the event log folds to; for a day"
+    ),
+    "SchedulingStalledRule": Text("No worker evaluates the pending workloads of a partition"),
+    "WritesFailRule": Text("The database refuses or does not answer writes"),
+    "QuarantinedRule": Text("A scheduling error makes workers skip an object"),
+    "FollowerDriftRule": Text("A read model is more than {events:event} behind the event log"),
+    "ReadModelsLaggingTitle": Text("Read models far behind the event log"),
+    "NoExecutorConnectedRule": Text(
+        "No executor is connected for a ResourceFlavor; critical with unfinished workloads on it"
+    ),
+    "OrphanedPodsRule": Text("An executor runs pods that the event log does not know"),
+    "NodesNotReadyTitle": Text("Nodes not ready"),
+    "NodeNotReadyRule": Text("A node is not ready, or its executor or lease is lost"),
+    "QueueInactiveRule": Text(
+        "A ClusterQueue is stopped, or lacks a flavor or check; a note where it is stopped and"
+        " nothing is pending"
+    ),
+    "HeadOfLineBlockingRule": Text(
+        "The head of a StrictFIFO queue is unschedulable, or has not changed for {since:duration}"
+    ),
+    "ConfigurationRule": Text("A configured object has a likely mistake that the rules allow"),
+    "NeverStartsRule": Text("A workload could not be admitted on the empty cluster either"),
+    "StarvationRule": Text(
+        "A workload is pending for {since:duration}, while {overtakers:younger workload} of no"
+        " higher priority started"
+    ),
+    "ThrashRule": Text(
+        "Two workloads preempted each other in {rounds:round} or more within {since:duration}"
+    ),
+    "PredictionMissedRule": Text(
+        "Waits after a change of the configuration exceed what a backtest predicted"
+    ),
+    "EvictionStalledRule": Text("An eviction takes longer than {since:duration}"),
+    "NotStartedRule": Text("An admitted workload has no ready pods after {since:duration}"),
+    "WorkloadsFailedRule": Text("Workloads of a LocalQueue failed in the last {since:duration}"),
+    "WorkloadInactiveRule": Text("A workload is inactive: deactivated, or out of retries"),
+    "WorkloadRetryingRule": Text("A workload waits for its backoff to end"),
+    "WorkloadOnHoldRule": Text("A workload is on hold by a person"),
+}
+"""Texts of the rules by which alerts are raised."""

@@ -1,12 +1,13 @@
-"""Cycle records, backtests, tokens and cached folds in memory."""
+"""Cycle records, backtests, tokens, cached folds and causes in memory."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from threading import Lock
 
 from msgspec.structs import replace
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.application.access.identity import ServiceAccount, Token
+from headgate.application.application_services import CauseRecord
 from headgate.application.scheduling_cycles import (
     CycleBin,
     CycleQuery,
@@ -23,7 +24,7 @@ from headgate.application.simulation_records import (
     SimulationRecord,
 )
 from headgate.application.snapshot_store import CachedFold, NewFold
-from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 
 class MemoryCycleStore:
@@ -300,3 +301,54 @@ class MemoryStateCache:
     def part(self, name: str) -> bytes | None:
         """A part of some fold that is kept."""
         return self._parts.get(name)
+
+
+class MemoryCauseHistory:
+    """Fills the port `CauseHistory`; `clock` ends the right to write."""
+
+    def __init__(self, clock: Callable[[], Instant]) -> None:
+        self._clock = clock
+        self._records: dict[tuple[str, Instant], CauseRecord] = {}
+        self._holder = ("", 0)
+
+    def claim(self, holder: str, seconds: int) -> bool:
+        """Whether a holder may write for so long from now: as the one before, or after its end."""
+        before, until = self._holder
+        now = self._clock()
+        if before != holder and until > now:
+            return False
+        self._holder = (holder, now + seconds * MICROSECONDS_PER_SECOND)
+        return True
+
+    def open_causes(self) -> list[CauseRecord]:
+        """The causes that have not closed, by key."""
+        found = [each for each in self._records.values() if each.closed_at is None]
+        return sorted(found, key=lambda each: each.key)
+
+    def keep(self, holder: str, records: Sequence[CauseRecord]) -> bool:
+        """Keeps records in place of those with their key and opening; False without the right."""
+        before, until = self._holder
+        if before != holder or until <= self._clock():
+            return False
+        self._records |= {(each.key, each.opened_at): each for each in records}
+        return True
+
+    def closed_causes(self, *, since: Instant, limit: int) -> list[CauseRecord]:
+        """The causes that closed at or after an instant, the last closed first."""
+        found = [
+            (-each.closed_at, each.key, each)
+            for each in self._records.values()
+            if each.closed_at is not None and each.closed_at >= since
+        ]
+        return [each for *_, each in sorted(found, key=lambda one: one[:2])][:limit]
+
+    def forget_closed(self, *, before: Instant) -> int:
+        """Deletes the causes that closed before an instant; returns how many."""
+        old = [
+            place
+            for place, each in self._records.items()
+            if each.closed_at is not None and each.closed_at < before
+        ]
+        for place in old:
+            del self._records[place]
+        return len(old)

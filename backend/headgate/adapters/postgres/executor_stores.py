@@ -1,4 +1,4 @@
-"""Leases, rendezvous ports, sessions into pods, secrets of webhooks and saved views in Postgres.
+"""Leases, rendezvous ports, sessions into pods, secrets of webhooks and causes in Postgres.
 
 Leases are judged by its clock; sessions are few rows, unlogged, and removed with their session.
 """
@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
+from psycopg.types.json import Jsonb
 
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.application.access.identity import SavedView
+from headgate.application.application_services import CauseRecord
 from headgate.application.executor_stores import (
     MAX_SESSIONS,
     MAX_SILENT_SECONDS,
@@ -336,43 +337,63 @@ class PostgresWebhookSecrets:
             connection.execute(_FORGET_WEBHOOKS, (list(webhooks),))
 
 
-_VISIBLE_VIEWS = """
-    SELECT owner, name, query, is_shared, saved_at FROM saved_view
-    WHERE owner = %(user)s OR is_shared ORDER BY owner <> %(user)s, name, owner
+_CAUSE_FIELDS = CauseRecord.__struct_fields__
+_CAUSE = ", ".join(_CAUSE_FIELDS)
+_CLAIM_CAUSES = """
+    INSERT INTO cause_recorder (holder, expires_at)
+    VALUES (%s, clock_timestamp() + make_interval(secs => %s))
+    ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+    WHERE cause_recorder.holder = excluded.holder
+        OR cause_recorder.expires_at <= clock_timestamp()
 """
-_LOCK_VIEWS = "SELECT pg_advisory_xact_lock(hashtextextended('saved_view ' || %s, 0))"
-_SAVE_VIEW = """
-    INSERT INTO saved_view (owner, name, query, is_shared, saved_at)
-    SELECT %(owner)s, %(name)s, %(query)s, %(is_shared)s, %(saved_at)s
-    WHERE (SELECT count(*) FROM saved_view WHERE owner = %(owner)s AND name <> %(name)s)
-        < %(maximum)s
-    ON CONFLICT (owner, name) DO UPDATE SET
-        query = excluded.query, is_shared = excluded.is_shared, saved_at = excluded.saved_at
+_LOCK = "SELECT FROM cause_recorder WHERE holder = %s AND expires_at > clock_timestamp() FOR UPDATE"
+_KEEP_CAUSES = f"""
+    INSERT INTO cause_record ({_CAUSE})
+    SELECT {_CAUSE} FROM jsonb_populate_recordset(NULL::cause_record, %s)
+    ON CONFLICT (key, opened_at) DO UPDATE SET closed_at = excluded.closed_at,
+        severity = excluded.severity, title = excluded.title, count = excluded.count,
+        gpu_seconds = excluded.gpu_seconds, link = excluded.link
+"""
+_FORGET_CAUSES = "DELETE FROM cause_record WHERE closed_at < %s"
+_OPEN_CAUSES = f"SELECT {_CAUSE} FROM cause_record WHERE closed_at IS NULL ORDER BY key"
+_CLOSED_CAUSES = f"""
+    SELECT {_CAUSE} FROM cause_record WHERE closed_at >= %s ORDER BY closed_at DESC, key LIMIT %s
 """
 
 
-class PostgresSavedViews:
-    """Fills the port `SavedViewStore`."""
+class PostgresCauseHistory:
+    """Fills the port `CauseHistory`; the right to write is a lease by the database's clock."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def visible_to(self, user: str) -> list[SavedView]:
-        """The views of a user, then those that others share, by name."""
+    def claim(self, holder: str, seconds: int) -> bool:
+        """Whether a holder may write for so long from now: as the one before, or after its end."""
         with connection_of(self._pool) as connection:
-            rows = connection.execute(_VISIBLE_VIEWS, {"user": user}).fetchall()
-        fields = SavedView.__struct_fields__
-        return [msgspec.convert(dict(zip(fields, row, strict=True)), SavedView) for row in rows]
+            return connection.execute(_CLAIM_CAUSES, (holder, seconds)).rowcount == 1
 
-    def save(self, view: SavedView, *, maximum: int) -> bool:
-        """Keep a view in place of its owner's of that name; False if it were one too many."""
-        values = {**msgspec.to_builtins(view), "maximum": maximum}
+    def open_causes(self) -> list[CauseRecord]:
+        """The causes that have not closed, by key."""
+        return self._read(_OPEN_CAUSES, ())
+
+    def keep(self, holder: str, records: Sequence[CauseRecord]) -> bool:
+        """Keeps records in place of those with their key and opening; False without the right."""
         with connection_of(self._pool) as connection, connection.transaction():
-            connection.execute(_LOCK_VIEWS, (view.owner,))
-            return connection.execute(_SAVE_VIEW, values).rowcount == 1
+            if connection.execute(_LOCK, (holder,)).fetchone() is None:
+                return False
+            connection.execute(_KEEP_CAUSES, (Jsonb(msgspec.to_builtins(list(records))),))
+        return True
 
-    def delete(self, owner: str, name: str) -> bool:
-        """Forget a view; False if there was none."""
-        statement = "DELETE FROM saved_view WHERE owner = %s AND name = %s"
+    def closed_causes(self, *, since: Instant, limit: int) -> list[CauseRecord]:
+        """The causes that closed at or after an instant, the last closed first."""
+        return self._read(_CLOSED_CAUSES, (since, limit))
+
+    def forget_closed(self, *, before: Instant) -> int:
+        """Deletes the causes that closed before an instant; returns how many."""
         with connection_of(self._pool) as connection:
-            return connection.execute(statement, (owner, name)).rowcount == 1
+            return connection.execute(_FORGET_CAUSES, (before,)).rowcount
+
+    def _read(self, query: str, values: tuple[Any, ...]) -> list[CauseRecord]:
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(query, values).fetchall()
+        return [CauseRecord(**dict(zip(_CAUSE_FIELDS, row, strict=True))) for row in rows]

@@ -1,4 +1,4 @@
-"""Simulations, tokens and cached folds in Postgres.
+"""Simulations, tokens, saved views and cached folds in Postgres.
 
 Folds are checked against their digest on the way out.
 """
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from psycopg.types.json import Jsonb
 
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
-from headgate.application.access.identity import ServiceAccount, Token
+from headgate.application.access.identity import SavedView, ServiceAccount, Token
 from headgate.application.access.rights import Grant
 from headgate.application.simulation_records import (
     SIMULATION_KINDS,
@@ -354,3 +354,45 @@ def _apart(position: int) -> int:
     while apart * MAX_SPACED < position:
         apart *= 2
     return apart
+
+
+_VISIBLE_VIEWS = """
+    SELECT owner, name, query, is_shared, saved_at FROM saved_view
+    WHERE owner = %(user)s OR is_shared ORDER BY owner <> %(user)s, name, owner
+"""
+_LOCK_VIEWS = "SELECT pg_advisory_xact_lock(hashtextextended('saved_view ' || %s, 0))"
+_SAVE_VIEW = """
+    INSERT INTO saved_view (owner, name, query, is_shared, saved_at)
+    SELECT %(owner)s, %(name)s, %(query)s, %(is_shared)s, %(saved_at)s
+    WHERE (SELECT count(*) FROM saved_view WHERE owner = %(owner)s AND name <> %(name)s)
+        < %(maximum)s
+    ON CONFLICT (owner, name) DO UPDATE SET
+        query = excluded.query, is_shared = excluded.is_shared, saved_at = excluded.saved_at
+"""
+
+
+class PostgresSavedViews:
+    """Fills the port `SavedViewStore`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def visible_to(self, user: str) -> list[SavedView]:
+        """The views of a user, then those that others share, by name."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(_VISIBLE_VIEWS, {"user": user}).fetchall()
+        fields = SavedView.__struct_fields__
+        return [msgspec.convert(dict(zip(fields, row, strict=True)), SavedView) for row in rows]
+
+    def save(self, view: SavedView, *, maximum: int) -> bool:
+        """Keep a view in place of its owner's of that name; False if it were one too many."""
+        values = {**msgspec.to_builtins(view), "maximum": maximum}
+        with connection_of(self._pool) as connection, connection.transaction():
+            connection.execute(_LOCK_VIEWS, (view.owner,))
+            return connection.execute(_SAVE_VIEW, values).rowcount == 1
+
+    def delete(self, owner: str, name: str) -> bool:
+        """Forget a view; False if there was none."""
+        statement = "DELETE FROM saved_view WHERE owner = %s AND name = %s"
+        with connection_of(self._pool) as connection:
+            return connection.execute(statement, (owner, name)).rowcount == 1

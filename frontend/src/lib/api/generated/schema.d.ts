@@ -2572,6 +2572,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/attention/closed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the causes that closed in the last seven days, the last closed first
+         * @description For readers of all namespaces; for others the list is empty.
+         */
+        get: operations["listClosedCauses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/attention": {
         parameters: {
             query?: never;
@@ -2584,6 +2604,26 @@ export interface paths {
          * @description Of everything one may see; the most severe and most costly first.
          */
         get: operations["readCauses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/attention/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rules that raise alerts, with their severities and conditions
+         * @description They are always on; what they find is grouped into causes.
+         */
+        get: operations["listAlertRules"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3650,6 +3690,22 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** AlertRule */
+        AlertRule: {
+            kind: string;
+            severities: ("info" | "warning" | "critical")[];
+            title: string;
+            condition: string;
+        };
+        /** AlertRules */
+        AlertRules: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            rules: components["schemas"]["AlertRule"][];
+        };
         /** ApplyResult */
         ApplyResult: {
             kind: string;
@@ -4200,6 +4256,43 @@ export interface components {
              */
             position: number;
             outcomes: components["schemas"]["ChunkOutcome"][];
+        };
+        /** ClosedCause */
+        ClosedCause: {
+            key: string;
+            kind: string;
+            /** @enum {string} */
+            severity: "info" | "warning" | "critical";
+            title: string;
+            unit: string;
+            count: number;
+            gpuSeconds: number;
+            link: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            openedAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            closedAt: string;
+        };
+        /** ClosedCauses */
+        ClosedCauses: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            keptDays: number;
+            causes: components["schemas"]["ClosedCause"][];
         };
         /** ClusterQueueList */
         ClusterQueueList: {
@@ -18897,6 +18990,45 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    listClosedCauses: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The causes that closed within `keptDays`, the last closed first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClosedCauses"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     readCauses: {
         parameters: {
             query?: {
@@ -18919,6 +19051,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Causes"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listAlertRules: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules that raise alerts, the most severe first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRules"];
                 };
             };
             400: components["responses"]["Problem400"];
