@@ -362,6 +362,28 @@ def test_events_are_found_by_a_text(screen: Screen, client: HeadgateClient) -> N
     shown.get_by_role("button", name="Grouped").click()
     expect(shown.get_by_role("button", name="Grouped")).to_have_attribute("aria-pressed", "true")
     assert "text=found-by" in page.url
+    page.get_by_role("button", name="Columns").click()
+    for name in ("Correlation", "Position"):
+        page.get_by_role("menuitemcheckbox", name=name).click()
+    page.keyboard.press("Escape")
+    expect(grid.get_by_role("columnheader", name="Position")).to_be_visible()
+    correlation = grid.get_by_role("row").last.get_by_role("link", name="request ")
+    expect(correlation).to_have_attribute("href", re.compile(r"/events\?correlation="))
+    # Each event has an address, and tells its cause, its effects and its payload.
+    (submitted,) = client.read("/v1/events", {"type": "workload.submitted", "limit": "1"})["items"]
+    screen.open(f"/events?open={submitted['position']}", "Event log")
+    panel = page.get_by_role("complementary", name=f"Event {submitted['position']}")
+    expect(panel.get_by_role("link", name="all events of it")).to_be_visible()
+    effects = panel.get_by_role("region", name="Effects").get_by_role("listitem")
+    expect(effects.filter(has_text="found-by-text").first).to_be_visible()
+    expect(panel.get_by_role("region", name="event")).to_contain_text("found-by-text")
+    assert screen.violations() == []
+    panel.get_by_role("button", name="View at this time").click()
+    expect(page).to_have_url(re.compile(f"at={submitted['position']}"))
+    screen.open("/events?actor=user:nobody&type=workload.submitted", "Event log")
+    expect(page.get_by_text(re.compile("^actor:user:nobody excludes most: "))).to_be_visible()
+    page.get_by_role("main").get_by_text("Remove actor:user:nobody", exact=True).click()
+    expect(grid.get_by_role("row").nth(1)).to_contain_text("Submitted")
 
 
 def test_a_node_shows_its_pods_use_and_history(screen: Screen, client: HeadgateClient) -> None:

@@ -3,9 +3,9 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 
 import { api, contentOf } from "@/lib/api/request";
 
-import type { EventPage } from "@/lib/api/types";
+import type { EventPage, Fact } from "@/lib/api/types";
 
-import type { EventFilters } from "../model/filters";
+import { type EventFilters, filtersWithout, type Without } from "../model/filters";
 
 const PAGE_SIZE = 100;
 const BUCKETS = 60;
@@ -27,6 +27,37 @@ export function newestEventsQuery(filters: EventFilters) {
     queryKey: [isSearch ? "past-events" : "events", "newest", filters],
     queryFn: ({ signal }) => readPage(filters, undefined, signal),
     ...(isSearch && { refetchInterval: SEARCH_AGAIN }),
+  });
+}
+
+/** How many events match without one of the filters, up to a page of them. */
+export function withoutQuery(filters: EventFilters, token: string) {
+  const wider = filtersWithout(filters, token);
+  return queryOptions({
+    queryKey: ["past-events", "without", wider],
+    queryFn: async ({ signal }): Promise<Without> => {
+      const page = await readPage(wider, undefined, signal);
+      return { token, count: page.items.length, more: Boolean(page.next) };
+    },
+    staleTime: LONG_STALE,
+  });
+}
+
+/** What came of the cause of an event, newest first. */
+export function sameCauseQuery(correlation: string) {
+  return queryOptions({
+    queryKey: ["past-events", "cause", correlation],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/events", { params: { query: { correlation, limit: PAGE_SIZE } }, signal })),
+    enabled: correlation !== "",
+    staleTime: LONG_STALE,
+  });
+}
+
+/** What happened to an object from an event on, newest first. */
+export function sinceQuery({ stream, at }: Pick<Fact, "stream" | "at">) {
+  return queryOptions({
+    queryKey: ["events", "since", stream, at],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/events", { params: { query: { stream, since: at, limit: PAGE_SIZE } }, signal })),
   });
 }
 

@@ -1,9 +1,11 @@
 // The event log: filtered by the address, with a histogram above and each event in full.
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
+import { Columns3 } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { ListFrame, Page } from "@/components/ui/layout";
+import { Menu } from "@/components/ui/menu";
 import { NewRowsButton } from "@/components/ui/new-rows-button";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import { TimeChart } from "@/components/ui/time-chart";
@@ -15,11 +17,11 @@ import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
 import { rangeBetween, rangeIn } from "@/lib/time-range";
 
-import { eventQuery, eventsFromQuery, histogramQuery, newestEventsQuery } from "../api/events";
-import { byFamily, type EventFilters, eventFiltersIn, FAMILIES, type Family, periodOf, tokensOf, withoutToken } from "../model/filters";
+import { eventQuery, eventsFromQuery, histogramQuery, newestEventsQuery, withoutQuery } from "../api/events";
+import { byFamily, type EventFilters, eventFiltersIn, FAMILIES, type Family, mostExcluding, periodOf, tokensOf, type Without, withoutToken } from "../model/filters";
 import { type EventRow, eventRows, groupedRows } from "../model/groups";
 import { EventPanel } from "./event-panel";
-import { EventTable } from "./event-table";
+import { EventTable, EXTRA_COLUMNS } from "./event-table";
 import { EventsFilter } from "./events-filter";
 import styles from "./events-page.module.css";
 
@@ -87,23 +89,57 @@ function Filters({ filters }: { filters: EventFilters }) {
           </Button>
         ))}
       </div>
+      <Columns />
     </>
   );
 }
 
-/** Nothing is left: each token can go by itself. */
+/** The columns that are off until they are chosen. */
+function Columns() {
+  const url = useUrl();
+  const shown = extraColumns(url.get("columns"));
+  const toggled = (id: string) => (shown.includes(id) ? shown.filter((one) => one !== id) : [...shown, id]).join(",");
+  return (
+    <Menu
+      heading="Show columns"
+      stays
+      trigger={
+        <Button shape="icon" className={styles.columns} hint="Columns" aria-label="Columns">
+          <Columns3 aria-hidden="true" />
+        </Button>
+      }
+      items={EXTRA_COLUMNS.map(({ id, words }) => ({ key: id, words, checked: shown.includes(id), onSelect: () => url.change({ columns: toggled(id) }, "replace") }))}
+    />
+  );
+}
+
+function extraColumns(text: string): string[] {
+  return text.split(",").filter((id) => EXTRA_COLUMNS.some((column) => column.id === id));
+}
+
+/** Nothing is left: the filter without which most events match is named, and each can go by itself. */
 function NoMatch({ filters }: { filters: EventFilters }) {
   const url = useUrl();
+  const [, choose] = useTimeRange();
+  const tokens = tokensOf(filters);
+  const all = filters.since === "" ? tokens : [...tokens, ""];
+  const counts = useQueries({ queries: all.map((token) => withoutQuery(filters, token)) });
+  const most = mostExcluding(counts.flatMap(({ data }) => (data === undefined ? [] : [data])));
+  const drop = (token: string) => (token === "" ? choose(rangeIn("")) : url.change(withoutToken(filters, token)));
   return (
     <Empty title="No event matches">
-      <p>New events appear automatically.</p>
-      {tokensOf(filters).map((token) => (
-        <Button key={token} onClick={() => url.change(withoutToken(filters, token))}>
-          Remove {token}
+      <p>{most === undefined ? "New events appear automatically." : `${most.token || "The time range"} excludes most: ${countWords(most)} without it.`}</p>
+      {all.map((token) => (
+        <Button key={token} look={token === most?.token ? "primary" : "plain"} onClick={() => drop(token)}>
+          Remove {token || "the time range"}
         </Button>
       ))}
     </Empty>
   );
+}
+
+function countWords({ count, more }: Without): string {
+  return `${count.toLocaleString("en")}${more ? " or more" : ""} ${count === 1 && !more ? "event matches" : "events match"}`;
 }
 
 function EventList({ filters }: { filters: EventFilters }) {
@@ -140,6 +176,8 @@ function EventRows({ filters, first }: { filters: EventFilters; first: EventPage
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   const isGrouped = url.get("view") === "grouped";
+  const columns = url.get("columns");
+  const extra = useMemo(() => extraColumns(columns), [columns]);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const shown = useMemo(() => (isGrouped ? groupedRows(rows, open) : eventRows(rows)), [rows, isGrouped, open]);
   const onOpen = useCallback(
@@ -157,7 +195,7 @@ function EventRows({ filters, first }: { filters: EventFilters; first: EventPage
   return (
     <>
       {filters.text !== "" && <Searched rows={rows} isMore={hasNextPage} isBusy={isFetchingNextPage} onMore={onEnd} />}
-      <EventTable rows={shown} open={open} opened={named} onOpen={onOpen} onEnd={onEnd} />
+      <EventTable rows={shown} open={open} opened={named} extra={extra} onOpen={onOpen} onEnd={onEnd} />
       {opened && <EventPanel fact={opened} onClose={() => url.change({ open: "" }, "replace")} />}
     </>
   );

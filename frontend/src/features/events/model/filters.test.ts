@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { byFamily, eventFiltersIn, isComplete, partsOf, periodOf, tokensOf, withToken, withoutToken } from "./filters";
+import { byFamily, eventFiltersIn, filtersWithout, isComplete, mostExcluding, partsOf, periodOf, tokensOf, withToken, withoutToken } from "./filters";
 
 test("fixed instants narrow the log and its histogram, a length that ends now does neither", () => {
   const url = { get: (name: string) => (name === "stream" ? "node/" : "") };
@@ -40,4 +40,13 @@ test("a token without a known field is a text, one with a field needs a value", 
   const filters = { ...NONE, actor: "user:ana", text: "quota review" };
   expect(tokensOf(filters)).toEqual(["actor:user:ana", "quota review"]);
   expect(withoutToken(filters, "quota review")).toEqual({ text: "" });
+});
+
+test("the filter that excludes most is the one without which most events match", () => {
+  const counts = [{ token: "actor:ana", count: 3, more: false }, { token: "", count: 100, more: true }, { token: "eval", count: 0, more: false }];
+  expect(mostExcluding(counts)?.token).toBe("");
+  expect(mostExcluding([{ token: "eval", count: 0, more: false }])).toBeUndefined();
+  const filters = { ...NONE, actor: "ana", since: "2026-05-04T12:00:00Z", until: "2026-05-04T12:30:00Z" };
+  expect(filtersWithout(filters, "")).toEqual({ ...NONE, actor: "ana" });
+  expect(filtersWithout(filters, "actor:ana")).toEqual({ ...filters, actor: "" });
 });

@@ -69,6 +69,25 @@ function valuesOf(text: string): string[] {
   return text.split(",").filter((value) => value !== "");
 }
 
+/** How many events match without one of the filters; with `more` there are more than were counted. */
+export interface Without {
+  /** A token, or empty for the time range. */
+  token: string;
+  count: number;
+  more: boolean;
+}
+
+/** The filter without which most events match; undefined where none match without any single one. */
+export function mostExcluding(counts: readonly Without[]): Without | undefined {
+  const [first] = [...counts].sort((one, other) => Number(other.more) - Number(one.more) || other.count - one.count);
+  return first !== undefined && first.count > 0 ? first : undefined;
+}
+
+/** The filters without one token, or without the time range where the token is empty. */
+export function filtersWithout(filters: EventFilters, token: string): EventFilters {
+  return token === "" ? { ...filters, since: "", until: "" } : { ...filters, ...withoutToken(filters, token) };
+}
+
 const MAX_MINUTES = 527_040;
 const MINUTE = 60_000;
 

@@ -55,3 +55,20 @@ export function groupDetail(group: readonly Fact[]): string {
 export function objectsOf(group: readonly Fact[]): number {
   return new Set(group.map(({ stream }) => stream)).size;
 }
+
+/** What a correlation ID names, with as much of the ID as tells it from others: "cycle 4f1c". */
+export function correlationWords({ actor, causation = "", correlation = "" }: Pick<Fact, "actor" | "causation" | "correlation">): string {
+  if (correlation === "") return "—";
+  const kind = causation.startsWith("batch:") ? "bulk action" : actor === "scheduler" && causation === "" ? "cycle" : "request";
+  return `${kind} ${correlation.slice(-ID_LETTERS)}`;
+}
+
+const ID_LETTERS = 4;
+
+/** Events of the same correlation ID or object that came after one, the first of them first. */
+export function after({ position }: Pick<Fact, "position">, facts: readonly Fact[], most: number): Fact[] {
+  return facts
+    .filter((fact) => fact.position > position)
+    .sort((one, other) => one.position - other.position)
+    .slice(0, most);
+}

@@ -30,7 +30,7 @@ test("one that can never start is red, one on hold violet with person and reason
 test("one behind the head of a StrictFIFO queue is gray, with the head and why that is pending", () => {
   const behind = { dominant: "BehindHead", sentence: "Blocked by head of StrictFIFO queue: a/big (short)" } as const;
   const head = { key: "a/big" };
-  expect(verdictOf(explained({ ...behind, arguments: { head, why: { text: "8 GPU short" } } } as never), undefined, clock)).toEqual({ tone: "idle", title: "Not evaluated: behind big (StrictFIFO)", details: ["big: 8 GPU short"] });
+  expect(verdictOf(explained({ ...behind, arguments: { head, why: { text: "8 GPU short" } } }), undefined, clock)).toEqual({ tone: "idle", title: "Not evaluated: behind big (StrictFIFO)", details: ["big: 8 GPU short"] });
   expect(verdictOf(explained(behind), undefined, clock).title).toBe("Not evaluated: blocked by head of StrictFIFO queue: a/big (short)");
 });
 
