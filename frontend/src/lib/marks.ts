@@ -8,7 +8,7 @@ export interface ChartMark {
   at: number;
   words: string;
   address: string;
-  kind: "change" | "stop" | "outage" | "preemption";
+  kind: "change" | "stop" | "outage" | "preemption" | "conflict";
 }
 
 type Mark = MarkList["items"][number];

@@ -2,6 +2,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
+import type { Cycle } from "@/lib/api/types";
 import { type TimeRange, apiBounds } from "@/lib/time-range";
 
 const PAGE_SIZE = 100;
@@ -38,6 +39,21 @@ export function cycleQuery(id: string) {
   return queryOptions({
     queryKey: ["cycle", id],
     queryFn: ({ signal }) => contentOf(api.GET("/v1/cycles/{cycle}", { params: { path: { cycle: id }, query: { at: "now" } }, signal })),
+  });
+}
+
+const NEXT_WITHIN = 600_000;
+
+/** When the cycle after one of its partition was planned; null where none was within ten minutes, or more than a page. */
+export function nextCycleQuery({ id, partition, at }: Pick<Cycle, "id" | "partition" | "at">) {
+  return queryOptions({
+    queryKey: ["cycle", id, "next"],
+    queryFn: async ({ signal }) => {
+      const until = new Date(Date.parse(at) + NEXT_WITHIN).toISOString();
+      const query = { partition, since: at, until, limit: 1000, at: "now" };
+      const page = await contentOf(api.GET("/v1/cycles", { params: { query }, signal }));
+      return page.next ? null : (page.items.findLast((cycle) => cycle.id !== id)?.at ?? null);
+    },
   });
 }
 

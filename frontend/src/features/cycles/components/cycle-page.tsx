@@ -1,23 +1,26 @@
 // One cycle: what it decided, in order, how long it took, and whether a rerun gives the same events.
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { CircleCheck, CircleX, RotateCw } from "lucide-react";
+import { useMemo } from "react";
 
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/code-block";
-import { EventLine } from "@/components/ui/event-line";
+import { EventLine, FactBadge, Subject } from "@/components/ui/event-line";
 import { Figures } from "@/components/ui/figures";
+import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
-import type { CycleDetail, CycleRerun } from "@/lib/api/types";
+import type { Cycle, CycleDetail, CycleRerun } from "@/lib/api/types";
+import { factDetail } from "@/lib/events";
 import { formatClock } from "@/lib/format/times";
 import { showMoment } from "@/lib/past";
 
-import { cycleQuery, runAgain } from "../api/cycles";
-import { durationWords, outcomeWords } from "../model/cycles";
+import { cycleQuery, nextCycleQuery, runAgain } from "../api/cycles";
+import { type Decision, decisionsOf, durationWords, outcomeWords } from "../model/cycles";
 import styles from "./cycles.module.css";
 
 export function CyclePage({ id }: { id: string }) {
@@ -36,9 +39,9 @@ export function CyclePage({ id }: { id: string }) {
             </Button>
           )}
           <CopyButton text={id} label="Copy ID" />
-          <Button hint="Plans the cycle again and compares the events. Nothing is written." onClick={() => rerun.mutate()}>
+          <Button refusal={cycle.data?.cycle.outcome === "Conflict" ? "Nothing was recorded" : undefined} hint="Plans the cycle again and compares the events. Nothing is written." onClick={() => rerun.mutate()}>
             <RotateCw aria-hidden="true" />
-            {rerun.isPending ? "Replaying…" : "Replay"}
+            {rerun.isPending ? "Verifying…" : "Verify"}
           </Button>
         </>
       }
@@ -51,6 +54,7 @@ export function CyclePage({ id }: { id: string }) {
 }
 
 function Body({ found: { cycle, events } }: { found: CycleDetail }) {
+  const decisions = useMemo(() => decisionsOf(events), [events]);
   return (
     <div className={styles.stack}>
       <Figures
@@ -63,20 +67,63 @@ function Body({ found: { cycle, events } }: { found: CycleDetail }) {
           { words: "Time", value: <Timestamp at={cycle.at} />, detail: cycle.worker },
         ]}
       />
-      <Card title="Decisions" aside={events.length === 1 ? "1 event" : `${events.length} events`}>
-        {events.length === 0 ? (
-          <Empty title="No events">
-            <p>{cycle.outcome === "Conflict" ? "Discarded due to a write conflict; nothing was recorded." : "You don't have access to these events."}</p>
-          </Empty>
-        ) : (
+      <Card title="Workloads in order" aside={headWords(cycle, decisions)}>
+        {events.length === 0 ? <NoEvents cycle={cycle} /> : <Decisions decisions={decisions} />}
+      </Card>
+      {events.length > 0 && (
+        <details className={styles.all}>
+          <summary>{events.length === 1 ? "1 event" : `${events.length.toLocaleString("en")} events`}</summary>
           <ol className={styles.events}>
             {events.map((fact) => (
               <EventLine key={fact.position} fact={fact} />
             ))}
           </ol>
-        )}
-      </Card>
+        </details>
+      )}
     </div>
+  );
+}
+
+/** Of those that were evaluated, the others keep the decision that they had. */
+function headWords({ heads, cycles }: Cycle, decisions: readonly Decision[]): string {
+  const told = decisions.filter(({ place }) => place !== undefined).length;
+  const evaluated = `${heads.toLocaleString("en")} evaluated${cycles > 1 ? ` in ${cycles} cycles` : ""}`;
+  return `${evaluated}, ${told.toLocaleString("en")} with a new decision or reason`;
+}
+
+function Decisions({ decisions }: { decisions: readonly Decision[] }) {
+  return (
+    <PlainTable label="Workloads in order" heads={[{ words: "#", figure: true }, "Workload", "Decision and reason"]}>
+      {decisions.map(({ place, stream, fact }) => (
+        <tr key={stream}>
+          <td data-figure>{place ?? "—"}</td>
+          <th scope="row" className={styles.head}>
+            <Subject stream={stream} />
+          </th>
+          <td className={styles.decision}>
+            <FactBadge fact={fact} /> {factDetail(fact)}
+          </td>
+        </tr>
+      ))}
+    </PlainTable>
+  );
+}
+
+/** A refused plan tells when its partition was planned next. */
+function NoEvents({ cycle }: { cycle: Cycle }) {
+  const isConflict = cycle.outcome === "Conflict";
+  const next = useQuery({ ...nextCycleQuery(cycle), enabled: isConflict }).data;
+  if (!isConflict) {
+    return (
+      <Empty title="No events">
+        <p>You don't have access to these events.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title={`Conflict: ${cycle.partition} changed during planning`}>
+      <p>{next ? `Nothing was recorded; the next cycle is ${formatClock(next)}.` : "Nothing was recorded; it was planned again."}</p>
+    </Empty>
   );
 }
 
@@ -85,11 +132,11 @@ function Result({ rerun }: { rerun: CycleRerun }) {
     <div role="status" className={styles.rerun}>
       {rerun.isSame ? (
         <Badge tone="good" icon={CircleCheck}>
-          {rerun.events === 1 ? "Identical: 1 event" : `Identical: ${rerun.events} events`}
+          Same events: yes, {rerun.events === 1 ? "1 event" : `${rerun.events} events`}
         </Badge>
       ) : (
         <Badge tone="bad" icon={CircleX}>
-          Different: {rerun.firstDifference}
+          Same events: no, {rerun.firstDifference}
         </Badge>
       )}
       <span className={styles.detail} title={rerun.digestReplayed}>

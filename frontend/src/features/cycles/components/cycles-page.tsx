@@ -1,7 +1,7 @@
 // Scheduling cycles: how many, how long, how often planned again; over time, and one by one.
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
-import { CircleX } from "lucide-react";
+import { CircleX, OctagonAlert } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 
 import { Badge } from "@/components/ui/badge";
@@ -12,22 +12,23 @@ import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import { TimeChart } from "@/components/ui/time-chart";
 import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
+import { causesQuery } from "@/lib/api/attention";
 import type { Cycle, CycleSummary } from "@/lib/api/types";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
 import { type TimeRange, rangeBetween, rangeWords } from "@/lib/time-range";
 
 import { cyclesQuery, cycleSummaryQuery } from "../api/cycles";
-import { courseOf, durationWords, outcomeWords, perMinute } from "../model/cycles";
+import { conflictMarks, courseOf, durationWords, outcomeWords, perMinute, stalledCause } from "../model/cycles";
 import styles from "./cycles.module.css";
 
 const COLUMNS: Column<Cycle>[] = [
   { id: "at", header: "Time", width: "6rem", narrow: "5rem", cell: (cycle) => <Timestamp at={cycle.at} /> },
-  { id: "partition", header: "Partition", width: "minmax(0, 1.2fr)", narrow: "minmax(0, 1fr)", cell: (cycle) => cycle.partition },
+  { id: "partition", header: "Partition", width: "minmax(0, 1.2fr)", cell: (cycle) => cycle.partition },
   { id: "outcome", header: "Result", width: "minmax(0, 1.6fr)", narrow: "minmax(0, 1fr)", cell: (cycle) => <Outcome cycle={cycle} /> },
   { id: "heads", header: "Evaluated", width: "6rem", spare: true, end: true, cell: (cycle) => <span className="number">{cycle.heads}</span> },
   { id: "inadmissible", header: "Inadmissible", width: "7rem", spare: true, end: true, cell: (cycle) => <span className="number">{cycle.inadmissible}</span> },
-  { id: "plan", header: "Planning", width: "6rem", end: true, cell: (cycle) => <span className="number">{durationWords(cycle.planningMicroseconds)}</span> },
+  { id: "plan", header: "Planning", width: "6rem", narrow: "5rem", end: true, cell: (cycle) => <span className="number">{durationWords(cycle.planningMicroseconds)}</span> },
   { id: "commit", header: "Commit", width: "6rem", spare: true, end: true, cell: (cycle) => <span className="number">{durationWords(cycle.commitMicroseconds)}</span> },
 ];
 
@@ -71,6 +72,7 @@ export function CyclesPage() {
         </>
       }
     >
+      <NoWorker newest={cycles[0]} />
       {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
       {list.data === undefined ? (
         list.isError ? (
@@ -86,11 +88,29 @@ export function CyclesPage() {
         </Card>
       ) : (
         <>
-          <Charts summary={summary} cycles={cycles} onBrush={choose} />
+          <Charts summary={summary} onBrush={choose} />
           <List cycles={cycles} list={list} />
         </>
       )}
     </Page>
+  );
+}
+
+/** Half a minute without a worker though there is work. */
+function NoWorker({ newest }: { newest: Cycle | undefined }) {
+  const causes = useQuery(causesQuery).data;
+  const cause = causes && stalledCause(causes);
+  if (cause === undefined) return null;
+  return (
+    <div className={styles.stalled} role="alert">
+      <OctagonAlert aria-hidden="true" />
+      <div>
+        <strong>{cause.title}</strong>
+        <p>
+          {cause.items[0]?.detail} {newest ? <>Last cycle <Timestamp at={newest.at} />.</> : "No cycle in this time range."}
+        </p>
+      </div>
+    </div>
   );
 }
 
@@ -121,19 +141,17 @@ function List({ cycles, list: { hasNextPage, isFetchingNextPage, fetchNextPage }
 
 interface ChartsProps {
   summary: CycleSummary | undefined;
-  cycles: Cycle[];
   onBrush: (range: TimeRange) => void;
 }
 
-const MAX_MARKS = 50;
-
-function Charts({ summary, cycles, onBrush }: ChartsProps) {
+function Charts({ summary, onBrush }: ChartsProps) {
   const course = useMemo(() => courseOf(summary ?? NO_POINTS), [summary]);
-  const conflicts = useMemo(() => cycles.filter(({ outcome }) => outcome === "Conflict").slice(0, MAX_MARKS), [cycles]);
+  const marks = useMemo(() => conflictMarks(summary ?? NO_POINTS), [summary]);
   if (summary === undefined) return <div className={styles.charts} role="status" aria-label="Loading" />;
   const shared = {
     times: course.times,
     range: [Date.parse(summary.since) / 1000, Date.parse(summary.until) / 1000] as [number, number],
+    dataSince: summary.dataSince ? Date.parse(summary.dataSince) / 1000 : undefined,
     height: "slim" as const,
     onBrush: (from: number, to: number) => onBrush(rangeBetween(from * 1000, to * 1000)),
   };
@@ -143,16 +161,12 @@ function Charts({ summary, cycles, onBrush }: ChartsProps) {
         {...shared}
         label="Duration of cycles"
         series={[
-          { name: "p95", values: course.p95, color: "--accent" },
-          { name: "p50", values: course.p50, color: "--ink-soft" },
-          { name: "commit p95", values: course.commit, color: "--ink-soft", hatched: true },
+          { name: "plan p95", values: course.planP95, color: "--accent" },
+          { name: "plan p50", values: course.planP50, color: "--accent", hatched: true },
+          { name: "commit p95", values: course.commitP95, color: "--ink-soft" },
+          { name: "commit p50", values: course.commitP50, color: "--ink-soft", hatched: true },
         ]}
-        marks={conflicts.map((cycle) => ({
-          at: Date.parse(cycle.at) / 1000,
-          words: `Conflict in ${cycle.partition}`,
-          address: `/cycles/${encodeURIComponent(cycle.id)}`,
-          kind: "outage" as const,
-        }))}
+        marks={marks}
         format={(microseconds) => (microseconds === 0 ? "0" : durationWords(microseconds).replace(".0 ", " "))}
       />
       <TimeChart {...shared} label="Workloads evaluated" stacked series={[{ name: "evaluated", values: course.heads, color: "--accent" }]} format={(count) => count.toLocaleString("en")} />

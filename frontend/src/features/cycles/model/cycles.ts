@@ -1,5 +1,6 @@
-// The figures of cycles in words, and their course over time.
-import type { Cycle, CycleSummary } from "@/lib/api/types";
+// The figures of cycles in words, their course over time, and what a cycle decided about each workload.
+import type { Causes, Cycle, CycleSummary, Fact } from "@/lib/api/types";
+import type { ChartMark } from "@/lib/marks";
 
 const SECONDS_PER_MINUTE = 60;
 
@@ -31,10 +32,11 @@ export function perMinute({ total, since, until, dataSince }: CycleSummary): num
 export interface Course {
   /** Seconds since 1970, ascending. */
   times: number[];
-  /** Microseconds; null where no cycle ran. */
-  p50: (number | null)[];
-  p95: (number | null)[];
-  commit: (number | null)[];
+  /** Microseconds of planning and of commit; null where no cycle ran. */
+  planP50: (number | null)[];
+  planP95: (number | null)[];
+  commitP50: (number | null)[];
+  commitP95: (number | null)[];
   heads: number[];
 }
 
@@ -48,9 +50,45 @@ export function courseOf({ points, stepSeconds }: Pick<CycleSummary, "points" | 
   });
   return {
     times,
-    p50: times.map((at) => known.get(at)?.p50Microseconds ?? null),
-    p95: times.map((at) => known.get(at)?.p95Microseconds ?? null),
-    commit: times.map((at) => known.get(at)?.commitP95Microseconds ?? null),
+    planP50: times.map((at) => known.get(at)?.planningP50Microseconds ?? null),
+    planP95: times.map((at) => known.get(at)?.planningP95Microseconds ?? null),
+    commitP50: times.map((at) => known.get(at)?.commitP50Microseconds ?? null),
+    commitP95: times.map((at) => known.get(at)?.commitP95Microseconds ?? null),
     heads: times.map((at) => known.get(at)?.heads ?? 0),
   };
+}
+
+/** Times in which plans were refused, each leading to the cycles of that time. */
+export function conflictMarks({ points, stepSeconds }: Pick<CycleSummary, "points" | "stepSeconds">): ChartMark[] {
+  return points
+    .filter(({ conflicts }) => conflicts > 0)
+    .map(({ at, conflicts }) => {
+      const from = Date.parse(at);
+      const range = new URLSearchParams({ from: new Date(from).toISOString(), to: new Date(from + stepSeconds * 1000).toISOString() });
+      return { at: from / 1000, words: conflicts === 1 ? "1 conflict" : `${conflicts} conflicts`, address: `/cycles?${range}`, kind: "conflict" };
+    });
+}
+
+/** What one cycle decided about a workload. */
+export interface Decision {
+  /** Its place among the evaluated workloads; undefined for a victim of preemption. */
+  place: number | undefined;
+  stream: string;
+  /** The last event of the workload: later cycles of the same plan decide anew. */
+  fact: Fact;
+}
+
+const VICTIM = new Set(["workload.evicted", "workload.pods_evicted", "workload.shrunk"]);
+
+/** One decision for each workload, in the order of evaluation; victims of preemption are among them. */
+export function decisionsOf(events: readonly Fact[]): Decision[] {
+  const last = new Map<string, Fact>();
+  for (const fact of events) if (fact.stream.startsWith("workload/")) last.set(fact.stream, fact);
+  let place = 0;
+  return [...last].map(([stream, fact]) => ({ place: VICTIM.has(fact.type) ? undefined : (place += 1), stream, fact }));
+}
+
+/** The alert that no worker plans though there is work, which is told after half a minute. */
+export function stalledCause({ causes }: Pick<Causes, "causes">): Causes["causes"][number] | undefined {
+  return causes.find(({ kind }) => kind === "SchedulingStalled");
 }
