@@ -1,10 +1,12 @@
 """An alert from its notification to its cause, and what is done about it, on real services."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 from playwright.sync_api import expect
 from standardwebhooks.webhooks import Webhook
@@ -16,11 +18,18 @@ from tests.browser.hands import Keyboard, Pointer
 from tests.browser.screen import Screen
 from tests.browser.test_lost_hosts import OFFERED
 from tests.processes.programs import wait_until
+from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser
 
 RACK_SILENT = "2 nodes of rack-1 not ready"
 KEY = "NodeNotReady/rack-1"
+CLOSED = """
+    INSERT INTO cause_record
+    SELECT 'NodeNotReady/rack-9', now - 7200000000, now - 3600000000, 'NodeNotReady', 'warning',
+        '8 nodes of rack-9 not ready', 'Node', 8, 345600, '/topology'
+    FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now) AS clock
+"""
 
 
 @pytest.fixture
@@ -141,6 +150,29 @@ def test_stuck_workloads_belong_to_their_cause_and_are_acted_on_at_once(
     client.act("/v1/clusterqueues/lender/resume", {"reason": "reviewed"})
 
 
+def test_closed_alerts_and_the_rules_are_listed(screen: Screen, headgate: Up) -> None:
+    """§2.9: what closed stays for a week, and what raises alerts is told."""
+    running = json.loads((headgate.data / "run.json").read_text())
+    with psycopg.connect(running["database_url"]) as connection:
+        connection.execute(CLOSED)
+    page = screen.page
+    screen.open("/attention", "Needs attention")
+    page.get_by_role("button", name=re.compile("^Closed [1-9]")).click()
+    closed = page.get_by_role("list", name="Alerts closed in the last 7 days")
+    row = closed.get_by_role("listitem").filter(has_text="8 nodes of rack-9 not ready")
+    expect(row).to_contain_text("96 GPU-h")
+    expect(row).to_contain_text("open for 1 h")
+    assert screen.violations() == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(row.get_by_text("open for 1 h")).to_be_in_viewport()
+    page.get_by_role("button", name="Alert rules").click()
+    rules = page.get_by_role("group", name="Alert rules")
+    stalled = rules.get_by_role("row").filter(has_text="Stalled evictions")
+    expect(stalled).to_contain_text("critical")
+    expect(stalled).to_contain_text("An eviction takes longer than 5 min")
+    assert screen.violations() == []
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("hand", [Pointer, Keyboard])
 def test_story_of_an_on_call_engineer_from_a_silent_rack_to_what_was_undone(
@@ -199,10 +231,10 @@ def test_story_of_an_on_call_engineer_from_a_silent_rack_to_what_was_undone(
         beat(client, host)
     resolved = receiver.wait_for("cause.resolved")
     assert resolved.content["data"]["key"] == KEY
-    wait_until(
-        lambda: not list(client.items("/v1/acknowledgments")), "the acknowledgment has ended"
-    )
+    wait_until(lambda: not list(client.items("/v1/acknowledgments")), "it is acknowledged no more")
     client.remove(f"/v1/webhooks/{name}")
+    screen.open("/attention?state=Closed", "Needs attention")
+    expect(page.get_by_text(RACK_SILENT).first).to_be_visible()
 
 
 def alert_of(receiver: Receiver) -> Any:

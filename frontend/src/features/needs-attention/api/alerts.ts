@@ -22,6 +22,20 @@ export async function reopen(causes: string[], reason: string): Promise<string[]
   return (await contentOf(api.POST("/v1/attention/reopen", { body: { causes, reason } }))).causes;
 }
 
+const MAX_CLOSED = 500;
+
+/** The causes that closed in the last days, the last closed first. */
+export const closedCausesQuery = queryOptions({
+  queryKey: ["alerts", "closed"],
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/attention/closed", { params: { query: { limit: MAX_CLOSED } }, signal })),
+});
+
+/** The rules that raise alerts. */
+export const alertRulesQuery = queryOptions({
+  queryKey: ["alert-rules"],
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/attention/rules", { signal })),
+});
+
 /** All webhooks, by name. */
 export const webhooksQuery = queryOptions({
   queryKey: ["webhooks"],

@@ -10,11 +10,13 @@ import { causesQuery } from "@/lib/api/attention";
 import type { Cause, Phase } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
 
+import { closedCausesQuery } from "../api/alerts";
 import { CAUSE_STATES, type CauseState, STUCK_PHASES, countsByState, shownState } from "../model/causes";
 import type { BulkActionVerb } from "../model/stuck-workloads";
 import { AcknowledgeDialog, type AskedAcknowledgment } from "./acknowledge-dialog";
 import styles from "./cause-list.module.css";
 import { CauseRow } from "./cause-row";
+import { ClosedCauses, LastClosed } from "./closed-causes";
 
 const SEVERITY_CHOICES = [
   { value: "", words: "all" },
@@ -45,10 +47,11 @@ function useShown(causes: Cause[]) {
 export function CauseFilters() {
   const url = useUrl();
   const causes = useQuery(causesQuery).data?.causes ?? [];
+  const closed = useQuery(closedCausesQuery).data?.causes.length ?? 0;
   const { state, severity } = useShown(causes);
   return (
     <div className={styles.states}>
-      <StateBar counts={countsByState(causes)} shown={state} onChange={(next) => url.change({ state: next, alert: "" }, "replace")} />
+      <StateBar counts={countsByState(causes, closed)} shown={state} onChange={(next) => url.change({ state: next, alert: "" }, "replace")} />
       <SelectField label="Severity" options={SEVERITY_CHOICES} value={severity} onChange={(event) => url.change({ severity: event.target.value }, "replace")} />
     </div>
   );
@@ -62,7 +65,9 @@ export function CauseList({ causes, at, onAll, stuck }: CauseListProps) {
   const shown = causes.filter((cause) => cause.state === state && (severity === "" || cause.severity === severity));
   return (
     <>
-      {shown.length === 0 ? (
+      {state === "Closed" ? (
+        <ClosedCauses severity={severity} />
+      ) : shown.length === 0 ? (
         <Nothing state={state} severity={severity} at={at} />
       ) : (
         <ul className={styles.causes} aria-label="Alerts by cause">
@@ -94,7 +99,9 @@ function Nothing({ state, severity, at }: { state: CauseState; severity: string;
   if (state !== "Open") return <Empty title={state === "Snoozed" ? "Nothing is snoozed" : "Nothing is acknowledged"} />;
   return (
     <Empty title="Nothing needs attention">
-      Stopped queues, failed workloads and absent executors appear here. Last checked <Timestamp at={at} />.
+      <p>
+        <LastClosed /> Last checked <Timestamp at={at} />.
+      </p>
     </Empty>
   );
 }

@@ -18,12 +18,12 @@ import { searchWith } from "@/lib/hooks/use-url";
 import { refusalFor } from "@/lib/permissions";
 
 import { reopen } from "../api/alerts";
-import { STUCK_PHASES, primaryAction } from "../model/causes";
+import { STUCK_PHASES, countWords, primaryAction } from "../model/causes";
 import type { BulkActionVerb } from "../model/stuck-workloads";
 import type { AskedAcknowledgment } from "./acknowledge-dialog";
 import styles from "./cause-list.module.css";
 
-const SEVERITIES = {
+export const SEVERITIES = {
   critical: { icon: OctagonAlert, words: "Critical" },
   warning: { icon: CircleAlert, words: "Warning" },
   info: { icon: Info, words: "Note" },
@@ -59,7 +59,7 @@ export function CauseRow({ cause, open, onToggle, onAsked, onAll, children }: Ca
           <span>{cause.title}</span>
         </Button>
         <span className={styles.figure}>
-          {cause.count.toLocaleString("en")} {unitWords(cause)}
+          {countWords(cause)}
         </span>
         <span className={styles.figure}>{cause.gpuSeconds > 0 ? gpuHours(cause.gpuSeconds) : "—"}</span>
         <span className={styles.figure}>{cause.since ? <Timestamp at={cause.since} /> : "—"}</span>
@@ -155,9 +155,4 @@ function Objects({ cause }: { cause: Cause }) {
       ))}
     </ul>
   );
-}
-
-function unitWords({ unit, count }: Cause): string {
-  const noun = unit.toLowerCase();
-  return count === 1 ? noun : `${noun}s`;
 }

@@ -13,6 +13,7 @@ import { type UrlState, useUrl } from "@/lib/hooks/use-url";
 
 import { stuckWorkloadsQuery } from "../api/stuck-workloads";
 import { type BulkActionVerb, FILTER_NAMES, NO_FILTERS, filtersIn } from "../model/stuck-workloads";
+import { AlertRules } from "./alert-rules";
 import { BatchDialog } from "./batch-dialog";
 import { BatchRecord } from "./batch-record";
 import type { AskedBatch } from "./bulk-action-bar";
@@ -24,10 +25,20 @@ import { WebhooksView } from "./webhooks-view";
 
 export function NeedsAttentionPage() {
   const url = useUrl();
-  const isWebhooks = url.get("view") === "webhooks";
+  const view = VIEWS.find(({ key }) => key === url.get("view"))?.key ?? "";
   return (
-    <Page title="Needs attention" filters={!isWebhooks && !isSearchIn(url) && <CauseFilters />} actions={<Views isWebhooks={isWebhooks} />}>
-      {isWebhooks ? <WebhooksView /> : <Alerts />}
+    <Page
+      title="Needs attention"
+      filters={
+        <>
+          {view === "" && !isSearchIn(url) && <CauseFilters />}
+          <Views shown={view} />
+        </>
+      }
+    >
+      {view === "" && <Alerts />}
+      {view === "webhooks" && <WebhooksView />}
+      {view === "rules" && <AlertRules />}
     </Page>
   );
 }
@@ -38,17 +49,21 @@ function isSearchIn(url: UrlState): boolean {
   return url.get("alert") === "" && FILTER_NAMES.some((name) => filters[name] !== "");
 }
 
-function Views({ isWebhooks }: { isWebhooks: boolean }) {
+const VIEWS = [
+  { key: "", words: "Alerts" },
+  { key: "webhooks", words: "Webhooks" },
+  { key: "rules", words: "Alert rules" },
+] as const;
+
+function Views({ shown }: { shown: string }) {
   const url = useUrl();
-  const show = (view: string) => url.change({ view, webhook: "" }, "replace");
   return (
-    <div className={styles.causes} role="group" aria-label="Views">
-      <Button aria-pressed={!isWebhooks} onClick={() => show("")}>
-        Alerts
-      </Button>
-      <Button aria-pressed={isWebhooks} onClick={() => show("webhooks")}>
-        Webhooks
-      </Button>
+    <div className={styles.views} role="group" aria-label="Views">
+      {VIEWS.map(({ key, words }) => (
+        <Button key={key} aria-pressed={key === shown} onClick={() => url.change({ view: key, webhook: "" }, "replace")}>
+          {words}
+        </Button>
+      ))}
     </div>
   );
 }

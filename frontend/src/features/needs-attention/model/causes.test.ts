@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Cause } from "@/lib/api/types";
 
-import { acknowledgeCommand, countsByState, primaryAction, shownState } from "./causes";
+import { acknowledgeCommand, countWords, countsByState, primaryAction, shownState } from "./causes";
 
 const cause = (key: string, state: Cause["state"]) => ({ key, state }) as Cause;
 const CAUSES = [cause("a", "Open"), cause("b", "Snoozed"), cause("c", "Open")];
@@ -10,10 +10,13 @@ const CAUSES = [cause("a", "Open"), cause("b", "Snoozed"), cause("c", "Open")];
 describe("shownState", () => {
   it("is the state that the address asks for", () => expect(shownState("Acknowledged", "b", CAUSES)).toBe("Acknowledged"));
   it("is that of the cause which a link opens", () => expect(shownState("", "b", CAUSES)).toBe("Snoozed"));
+  it("is closed where the address asks for it", () => expect(shownState("Closed", "", CAUSES)).toBe("Closed"));
   it("is open where nothing is asked for", () => expect(shownState("nonsense", "gone", CAUSES)).toBe("Open"));
 });
 
-it("counts causes by state", () => expect(countsByState(CAUSES)).toEqual({ Open: 2, Acknowledged: 0, Snoozed: 1 }));
+it("counts causes by state", () => expect(countsByState(CAUSES, 3)).toEqual({ Open: 2, Acknowledged: 0, Snoozed: 1, Closed: 3 }));
+
+it("counts the objects of a cause", () => expect([countWords({ unit: "Workload", count: 1 }), countWords({ unit: "Node", count: 1800 })]).toEqual(["1 workload", "1,800 nodes"]));
 
 describe("primaryAction", () => {
   const of = (kind: string, stream = "") => primaryAction({ kind, count: 18, link: "/topology?host=h1", items: [{ stream }] as Cause["items"] });

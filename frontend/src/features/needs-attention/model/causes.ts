@@ -4,9 +4,9 @@ import type { Cause, Phase } from "@/lib/api/types";
 
 import type { BulkActionVerb } from "./stuck-workloads";
 
-export type CauseState = Cause["state"];
+export type CauseState = Cause["state"] | "Closed";
 
-export const CAUSE_STATES: CauseState[] = ["Open", "Acknowledged", "Snoozed"];
+export const CAUSE_STATES: CauseState[] = ["Open", "Acknowledged", "Snoozed", "Closed"];
 
 /** Ends of a snooze, from an hour to a week. */
 export const SNOOZES = [
@@ -22,11 +22,17 @@ export function shownState(asked: string, opened: string, causes: readonly Cause
   return named ?? causes.find(({ key }) => key === opened)?.state ?? "Open";
 }
 
-/** How many causes are in each state. */
-export function countsByState(causes: readonly Cause[]): Record<CauseState, number> {
-  const counts: Record<CauseState, number> = { Open: 0, Acknowledged: 0, Snoozed: 0 };
+/** How many causes are in each state; `closed` have closed. */
+export function countsByState(causes: readonly Cause[], closed: number): Record<CauseState, number> {
+  const counts: Record<CauseState, number> = { Open: 0, Acknowledged: 0, Snoozed: 0, Closed: closed };
   for (const { state } of causes) counts[state] += 1;
   return counts;
+}
+
+/** How many objects a cause concerns: "1 workload", "18 workloads". */
+export function countWords({ unit, count }: { unit: string; count: number }): string {
+  const noun = unit.toLowerCase();
+  return `${count.toLocaleString("en")} ${count === 1 ? noun : `${noun}s`}`;
 }
 
 /** The phases of stuck workloads, by the kind of their cause. */
