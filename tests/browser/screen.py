@@ -13,6 +13,54 @@ MILLISECONDS_TO_APPEAR = 120_000
 """How long a text may take to appear; other tests may keep the machine busy."""
 
 MAX_ROWS = 60
+SMALL_TARGETS = """
+(pixels) => {
+  const controls = 'a[href], button, input, select, textarea, summary, [role=tab], [role=option],'
+    + ' [role=menuitem], [role=menuitemcheckbox]';
+  const besides = '.cm-editor, [inert], [aria-hidden=true], [data-placed], .visually-hidden';
+  const isInSentence = (element) => {
+    if (element.tagName !== 'A' || getComputedStyle(element).display !== 'inline') return false;
+    const beside = [...element.parentElement.childNodes];
+    return beside.some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '');
+  };
+  const isHit = (element, x, y) => {
+    const hit = document.elementFromPoint(x, y);
+    if (hit === null || element.contains(hit)) return hit !== null;
+    return hit.tagName === 'LABEL' && hit.contains(element);
+  };
+  // How far from its middle it is still hit, both ways together.
+  const extent = (element, x, y, alongX, most) => {
+    let sum = 1;
+    for (const way of [-1, 1]) {
+      for (let far = 1; far <= most; far += 1) {
+        if (!isHit(element, x + (alongX ? way * far : 0), y + (alongX ? 0 : way * far))) break;
+        sum += 1;
+      }
+    }
+    return sum;
+  };
+  const found = [];
+  for (const element of document.querySelectorAll(controls)) {
+    const { visibility, clipPath } = getComputedStyle(element);
+    if (visibility === 'hidden' || clipPath !== 'none' || isInSentence(element)) continue;
+    if (element.closest(besides)) continue;
+    element.scrollIntoView({block: 'nearest', inline: 'nearest'});
+    const {left, top, width, height} = element.getBoundingClientRect();
+    if (!element.isConnected || width <= 1 || height <= 1) continue;
+    const [x, y] = [left + width / 2, top + height / 2];
+    // What lies below something else cannot be pressed there.
+    if (!isHit(element, x, y)) continue;
+    // A pixel is lost on each side where the browser rounds.
+    const [wide, high] = [true, false].map((way) => extent(element, x, y, way, pixels));
+    if (wide >= pixels - 2 && high >= pixels - 2) continue;
+    const name = element.getAttribute('aria-label') ?? element.innerText ?? '';
+    found.push(`${element.tagName.toLowerCase()} "${name.trim().slice(0, 40)}" ${wide}x${high}`);
+  }
+  return [...new Set(found)];
+}
+"""
+"""What can be pressed and is smaller; links within sentences may be, and what stands
+on a map or a time axis close to its neighbors, as WCAG 2.5.8 says."""
 
 
 class Screen:

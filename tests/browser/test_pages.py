@@ -13,7 +13,7 @@ from headgate.client.transport import ServerProblem
 from tests.browser.cluster import HOSTS, LENDER, QUEUE, named, workload
 from tests.browser.conftest import client_of, new_context, sign_in
 from tests.browser.every_page import every_page
-from tests.browser.screen import Screen
+from tests.browser.screen import SMALL_TARGETS, Screen
 from tests.hypothesis_profiles import is_full_depth
 from tests.processes.programs import wait_until
 from tests.processes.up import Up
@@ -24,6 +24,11 @@ IN_EVERY_RUN = (
     "queues", "workloads-panel", "events", "configuration-object", "simulator", "needs-attention",
 )  # fmt: skip
 """Pages of different parts; the nightly run looks at all, and tests of other pages at theirs."""
+PRESSED_IN_EVERY_RUN = (
+    "overview", "workloads", "queues", "topology", "events", "queue", "workload-pending",
+    "configuration-object",
+)  # fmt: skip
+"""Pages with targets that each run measures; the nightly run measures all pages."""
 LISTS = {
     "/workloads": "[role=row]:has([role=gridcell])",
     "/queues": "[role=row]:has([role=gridcell])",
@@ -94,6 +99,22 @@ def look_zoomed(page: Page) -> None:
 def look_forced(page: Page) -> None:
     look_light(page)
     page.emulate_media(color_scheme="light", forced_colors="active")
+
+
+def test_targets_are_large_enough_for_fingers_and_pointers(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    """44 pixels on a phone and 24 on a desk, but for links in sentences, on maps and time axes."""
+    pages = every_page(client)
+    found: list[str] = []
+    for name in pages if is_full_depth() else PRESSED_IN_EVERY_RUN:
+        screen.open(*pages[name])
+        for width, height, pixels in ((390, 844, 44), (1440, 900, 24)):
+            screen.page.set_viewport_size({"width": width, "height": height})
+            screen.wait_until_settled()
+            small = screen.page.evaluate(SMALL_TARGETS, pixels)
+            found += [f"{name}, {width} wide: {target}" for target in small]
+    assert found == []
 
 
 def test_lists_begin_high_up_and_show_many_rows(screen: Screen, client: HeadgateClient) -> None:

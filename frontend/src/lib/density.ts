@@ -30,7 +30,10 @@ export function useDensity(): Density {
 
 const ROW_PIXELS: Record<Density, number> = { comfortable: 32, compact: 28 };
 const TOUCH_PIXELS = 44;
-const TOUCH = "(pointer: coarse)";
+const POINTER_PIXELS = 28;
+const TWO_LINES_PIXELS = 58;
+const SECOND_LINE_PIXELS = 18;
+const TOUCH = "(pointer: coarse), (max-width: 48rem)";
 
 function subscribeToPointer(listener: () => void): () => void {
   const pointer = window.matchMedia(TOUCH);
@@ -38,9 +41,15 @@ function subscribeToPointer(listener: () => void): () => void {
   return () => pointer.removeEventListener("change", listener);
 }
 
-/** The height of a row of one line: that of the density, or what fingers need. */
-export function useRowPixels(): number {
+/** The height of what is pressed in a drawing, as `--touch` is in style sheets. */
+export function useTargetPixels(): number {
+  return useSyncExternalStore(subscribeToPointer, () => window.matchMedia(TOUCH).matches) ? TOUCH_PIXELS : POINTER_PIXELS;
+}
+
+/** The height of a row of one or of two lines: that of the density, or what fingers need. */
+export function useRowPixels(lines: 1 | 2 = 1): number {
   const density = useDensity();
   const isTouch = useSyncExternalStore(subscribeToPointer, () => window.matchMedia(TOUCH).matches);
-  return isTouch ? TOUCH_PIXELS : ROW_PIXELS[density];
+  const first = isTouch ? TOUCH_PIXELS : ROW_PIXELS[density];
+  return lines === 1 ? first : Math.max(TWO_LINES_PIXELS, first + SECOND_LINE_PIXELS);
 }

@@ -3,6 +3,7 @@ import { ChartArea, Table } from "lucide-react";
 import { type CSSProperties, type KeyboardEvent, type ReactNode, useId, useState } from "react";
 
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
+import { useMedia } from "@/lib/hooks/use-media";
 import type { ChartMark } from "@/lib/marks";
 
 import { Button } from "./button";
@@ -40,6 +41,7 @@ export interface TimeChartProps {
 }
 
 const TABLE_ROWS = 25;
+const PHONE = "(max-width: 48rem)";
 const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
 const NONE: never[] = [];
 
@@ -165,17 +167,33 @@ function Legend({ series, limits, format, shown, at }: LegendProps) {
   );
 }
 
+/** Marks over the time axis; where fingers could not tell them apart they are listed below as well. */
 function Marks({ marks, range }: { marks: ChartMark[]; range: [number, number] }) {
+  const isPhone = useMedia(PHONE);
+  const shown = marks.filter(({ at }) => at >= range[0] && at <= range[1]);
+  const words = ({ at, words: said }: ChartMark) => `${tableTime(at)}: ${said}`;
   return (
-    <ul className={styles.marks} aria-label="Changes, stops and outages">
-      {marks
-        .filter(({ at }) => at >= range[0] && at <= range[1])
-        .map((mark, index) => (
+    <>
+      <ul className={styles.marks} data-placed="" aria-label="Changes, stops and outages" aria-hidden={isPhone || undefined}>
+        {shown.map((mark, index) => (
           <li key={index} style={{ left: `${percentOf(range, mark.at)}%` }}>
-            <RouterLink to={mark.address} data-kind={mark.kind} aria-label={`${tableTime(mark.at)}: ${mark.words}`} title={`${tableTime(mark.at)}: ${mark.words}`} />
+            {isPhone ? <span data-kind={mark.kind} /> : <RouterLink to={mark.address} data-kind={mark.kind} aria-label={words(mark)} title={words(mark)} />}
           </li>
         ))}
-    </ul>
+      </ul>
+      {isPhone && shown.length > 0 && (
+        <details className={styles.listed}>
+          <summary>Changes, stops and outages: {shown.length}</summary>
+          <ul>
+            {shown.map((mark, index) => (
+              <li key={index}>
+                <RouterLink to={mark.address}>{words(mark)}</RouterLink>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
   );
 }
 

@@ -46,7 +46,7 @@ export function ItemRow<Item extends object>({ id, item, place, columns, selects
         if (press.wasLong()) return;
         // What a cell opened elsewhere, such as a menu, is no part of the row.
         const target = event.target as HTMLElement;
-        if (!event.currentTarget.contains(target) || target.closest("a, input, button")) return;
+        if (!event.currentTarget.contains(target) || target.closest("a, input, button, label")) return;
         // A finger that has begun to select goes on to do so.
         if (canSelect && isSelecting && press.isTouch()) item.toggleSelected();
         else onOpen();
@@ -60,13 +60,15 @@ export function ItemRow<Item extends object>({ id, item, place, columns, selects
       {selects && !content && (
         <span role="gridcell" className={styles.choice}>
           {canSelect && (
-            <input
-              type="checkbox"
-              className={styles.check}
-              aria-label={`Select ${item.id}`}
-              checked={item.getIsSelected()}
-              onChange={item.getToggleSelectedHandler()}
-            />
+            <label className={styles.box}>
+              <input
+                type="checkbox"
+                className={styles.check}
+                aria-label={`Select ${item.id}`}
+                checked={item.getIsSelected()}
+                onChange={item.getToggleSelectedHandler()}
+              />
+            </label>
           )}
         </span>
       )}
@@ -82,7 +84,7 @@ export function ItemRow<Item extends object>({ id, item, place, columns, selects
 /** The tracks of the columns at each width; a narrow table has the boxes of its rows only while some are selected. */
 export function tracksOf<Item>(columns: Column<Item>[], selects: boolean, isSelecting: boolean): CSSProperties {
   const wide = columns.filter(({ below }) => below !== "alone");
-  const list = (hasBox: boolean, widths: (string | undefined)[]) => [...(hasBox ? ["var(--icon)"] : []), ...widths.filter((track) => track !== undefined)].join(" ");
+  const list = (hasBox: boolean, widths: (string | undefined)[]) => [...(hasBox ? ["var(--check-width)"] : []), ...widths.filter((track) => track !== undefined)].join(" ");
   return {
     "--columns": list(selects, wide.map((column) => column.width)),
     "--columns-middle": list(selects, wide.map((column) => (column.spare ? undefined : column.width))),

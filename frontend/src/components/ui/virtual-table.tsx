@@ -54,7 +54,6 @@ export interface Tree<Item> {
   onFold: (item: Item) => void;
 }
 
-const TWO_LINES_PIXELS = 58;
 const ROWS_BEFORE_END = 5;
 const NONE: Selection = {};
 const features = tableFeatures({ rowSelectionFeature });
@@ -66,7 +65,8 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
   const id = useId();
   const table = useItems(props);
   const items = table.getRowModel().rows;
-  const virtual = useRows(frame, items.length, columns.some((column) => column.below !== undefined));
+  const hasBelow = columns.some((column) => column.below !== undefined);
+  const virtual = useRows(frame, items.length, hasBelow);
   const drawn = virtual.getVirtualItems();
   useEnd(drawn, items.length, onEnd);
   const [active, setActive] = useActive(items, (index) => virtual.scrollToIndex(index), onSelection !== undefined, { onOpen, tree, keys });
@@ -115,7 +115,9 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
 function AllRowsBox(box: { checked: boolean; onChange: (event: unknown) => void }) {
   return (
     <span role="columnheader" className={styles.choice}>
-      <input type="checkbox" className={styles.check} aria-label="Select all loaded rows" {...box} />
+      <label className={styles.box}>
+        <input type="checkbox" className={styles.check} aria-label="Select all loaded rows" {...box} />
+      </label>
     </span>
   );
 }
@@ -139,9 +141,7 @@ function useItems<Item extends object>({ columns, rows, rowKey, whole, tree, sel
 }
 
 function useRows(frame: RefObject<HTMLDivElement | null>, count: number, hasBelow: boolean): Virtualizer<HTMLDivElement, Element> {
-  const oneLine = useRowPixels();
-  // Rows of two lines are those of phones: fingers need their height.
-  const rowPixels = useIsNarrow(frame) && hasBelow ? TWO_LINES_PIXELS : oneLine;
+  const rowPixels = useRowPixels(useIsNarrow(frame) && hasBelow ? 2 : 1);
   const virtual = useVirtualizer({ count, getScrollElement: () => frame.current, estimateSize: () => rowPixels, overscan: 12 });
   useEffect(() => virtual.measure(), [virtual, rowPixels]);
   return virtual;

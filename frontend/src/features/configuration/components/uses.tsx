@@ -69,9 +69,9 @@ function AllWorkloads({ kind, name }: { kind: string; name: string }): ReactNode
   const address = listAddress(kind, name);
   return (
     address !== undefined && (
-      <p>
+      <div className={styles.users}>
         <RouterLink to={address}>All its workloads, pending ones too</RouterLink>
-      </p>
+      </div>
     )
   );
 }

@@ -5,6 +5,7 @@ import { type MouseEvent, useEffect, useMemo, useRef, useState } from "react";
 import { RouterLink } from "@/components/ui/router-link";
 import type { Round } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
+import { useTargetPixels } from "@/lib/density";
 import { formatClock } from "@/lib/format/times";
 
 import { outcomeWords } from "../model/rounds";
@@ -12,7 +13,6 @@ import { clampShown, type Column, sentenceOf, type Storyline, storyline } from "
 import styles from "./storyline-view.module.css";
 
 const COLUMN = 44;
-const ROW = 28;
 const DOT = 5;
 const MARGIN = 22;
 const FEWEST_COLUMNS = 18;
@@ -73,8 +73,10 @@ function Legend() {
 
 function Picture({ story, shown, current }: { story: Storyline; shown: number; current?: string }) {
   const frame = useRef<HTMLDivElement>(null);
-  useEffect(() => follow(frame.current, story.columns[shown - 1], shown - 1), [story, shown]);
-  const height = story.workloads.length * ROW;
+  const lane = useTargetPixels();
+  const y = (row: number) => row * lane + lane / 2;
+  useEffect(() => follow(frame.current, story.columns[shown - 1], shown - 1, lane), [story, shown, lane]);
+  const height = story.workloads.length * lane;
   const width = Math.max(story.columns.length, FEWEST_COLUMNS) * COLUMN;
   return (
     <div ref={frame} className={styles.picture} tabIndex={0} role="region" aria-label="Preemptions over time">
@@ -95,7 +97,7 @@ function Picture({ story, shown, current }: { story: Storyline; shown: number; c
             <line key={`${link.row}-${link.to}`} className={styles.link} x1={x(link.from)} x2={x(link.to)} y1={y(link.row)} y2={y(link.row)} />
           ))}
         {story.columns.slice(0, shown).map((column, index) => (
-          <Fall key={column.round.id} column={column} index={index} emphasis={index === shown - 1 || column.round.id === current} />
+          <Fall key={column.round.id} column={column} index={index} lane={lane} emphasis={index === shown - 1 || column.round.id === current} />
         ))}
       </svg>
     </div>
@@ -103,18 +105,19 @@ function Picture({ story, shown, current }: { story: Storyline; shown: number; c
 }
 
 /** Moves what is newest into the middle of the frame, and never the page. */
-function follow(frame: HTMLDivElement | null, column: Column | undefined, index: number): void {
+function follow(frame: HTMLDivElement | null, column: Column | undefined, index: number, lane: number): void {
   if (frame === null || column === undefined) return;
   const names = frame.firstElementChild?.clientWidth ?? 0;
-  const top = y(column.top) - DOT;
-  const bottom = y(column.bottom) + DOT;
+  const top = column.top * lane + lane / 2 - DOT;
+  const bottom = column.bottom * lane + lane / 2 + DOT;
   if (top < frame.scrollTop || bottom > frame.scrollTop + frame.clientHeight) frame.scrollTop = (top + bottom - frame.clientHeight) / 2;
   const room = frame.clientWidth - names;
   if (x(index) < frame.scrollLeft + COLUMN || x(index) > frame.scrollLeft + room - COLUMN) frame.scrollLeft = x(index) - room / 2;
 }
 
-function Fall({ column, index, emphasis }: { column: Column; index: number; emphasis: boolean }) {
+function Fall({ column, index, lane, emphasis }: { column: Column; index: number; lane: number; emphasis: boolean }) {
   const { history } = useRouter();
+  const y = (row: number) => row * lane + lane / 2;
   const at = x(index);
   const address = `/preemptions/${encodeURIComponent(column.round.id)}`;
   const open = (event: MouseEvent) => {
@@ -125,6 +128,7 @@ function Fall({ column, index, emphasis }: { column: Column; index: number; emph
   return (
     <a href={address} onClick={open} aria-label={sentenceOf(column.round)} className={emphasis ? styles.now : styles.past}>
       <title>{sentenceOf(column.round)}</title>
+      <rect className={styles.target} x={at - COLUMN / 2} y={column.top * lane} width={COLUMN} height={(column.bottom - column.top + 1) * lane} />
       <line className={styles.fall} x1={at} x2={at} y1={y(column.top)} y2={y(column.bottom)} />
       {column.victimRows.map((row) => (
         <circle key={row} className={styles.victim} cx={at} cy={y(row)} r={DOT} />
@@ -136,8 +140,4 @@ function Fall({ column, index, emphasis }: { column: Column; index: number; emph
 
 function x(column: number): number {
   return column * COLUMN + MARGIN;
-}
-
-function y(row: number): number {
-  return row * ROW + ROW / 2;
 }

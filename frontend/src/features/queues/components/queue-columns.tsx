@@ -52,8 +52,8 @@ export function columnsOf(resource: string, folding: Folding | undefined): Colum
       id: "menu",
       header: "Actions",
       isIcon: true,
-      width: "2rem",
-      narrow: "2rem",
+      width: "var(--control-height)",
+      narrow: "var(--control-height)",
       end: true,
       cell: ({ node, line }) =>
         node.kind === "ClusterQueue" && <QueueMenu queue={{ name: node.name, stopPolicy: node.stopPolicy ?? "None" }} words={line && `${unit}: ${wordsOf(line)}`} />,

@@ -82,7 +82,7 @@ function Cells(props: HeatMapViewProps) {
     else onHost(host.name === opened ? "" : host.name);
   };
   return (
-    <div ref={frame} className={styles.frame} style={{ height: map.height }}>
+    <div ref={frame} className={styles.frame} data-placed="" style={{ height: map.height }}>
       <div
         className={styles.grid}
         role="grid"

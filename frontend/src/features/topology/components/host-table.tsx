@@ -89,7 +89,9 @@ export function HostTable({ domains, sought, resource, selected, onHost, onSelec
           {hosts.slice(0, MAX_TABLE_ROWS).map((domain) => (
             <tr key={domain.path.join("/")}>
               <td>
-                <input type="checkbox" aria-label={`Select ${domain.host?.name ?? ""}`} checked={selected.has(domain.host?.name ?? "")} onChange={() => domain.host && onSelect(domain.host.name)} />
+                <label className={styles.box}>
+                  <input type="checkbox" aria-label={`Select ${domain.host?.name ?? ""}`} checked={selected.has(domain.host?.name ?? "")} onChange={() => domain.host && onSelect(domain.host.name)} />
+                </label>
               </td>
               <th scope="row">
                 <Button look="quiet" onClick={() => domain.host && onHost(domain.host.name)}>

@@ -108,9 +108,9 @@ function Constraints({ explanation }: { explanation: Explanation }) {
         </div>
       )}
       {blockers.some(({ type }) => type === "Topology") && (
-        <p className={styles.detail}>
+        <div className={styles.detail}>
           <RouterLink to={`/topology?near=${encodeURIComponent(explanation.workload)}`}>Show nearest fits on the topology map</RouterLink>
-        </p>
+        </div>
       )}
       <details className={styles.folded}>
         <summary>{others === 0 ? "Details of the constraint" : otherWords(explanation, binding)}</summary>

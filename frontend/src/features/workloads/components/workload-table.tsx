@@ -38,7 +38,7 @@ const LOOKS: Record<ColumnName, Look> = {
   phase: {
     width: "8.5rem",
     // The word where there is room for it, else the glyph.
-    narrow: "clamp(1.5rem, (100cqi - 30rem) * 99, 8rem)",
+    narrow: "clamp(2.75rem, (100cqi - 30rem) * 99, 8rem)",
     isIcon: "narrow",
     cell: (row) => (
       <span className={styles.phase} title={phaseWords(row.status as Status)}>
@@ -58,7 +58,7 @@ const LOOKS: Record<ColumnName, Look> = {
     spare: true,
     cell: (row, onFilter) => <Only token={exact("clusterQueue", row.clusterQueue)} words={row.clusterQueue} onFilter={onFilter} />,
   },
-  gpu: { width: "3.5rem", narrow: "2.5rem", end: true, cell: (row) => number(row.gpus) },
+  gpu: { width: "3.5rem", narrow: "2.75rem", end: true, cell: (row) => number(row.gpus) },
   cpu: { width: "4rem", end: true, cell: (row) => number(formatAmount("cpu", row.cpuMilli)) },
   memory: { width: "5.5rem", end: true, cell: (row) => number(formatAmount("memory", row.memoryBytes)) },
   pods: { width: "3.5rem", spare: true, end: true, cell: (row) => number(row.pods) },
