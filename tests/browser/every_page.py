@@ -34,15 +34,10 @@ def every_page(client: HeadgateClient) -> dict[str, tuple[str, str]]:
         found["queue"] = (f"/queues/{name}", name)
         for view in ("admitted", "doors", "usage", "waits", "definition", "history"):
             found[f"queue-{view}"] = (f"/queues/{name}?view={view}", name)
-        found["configuration-object"] = (
-            f"/configuration?kind=ClusterQueue&name={name}",
-            "Configuration",
-        )
+        configured = f"/configuration/ClusterQueue/{name}"
+        found["configuration-object"] = (configured, "Configuration")
         for tab in ("form", "uses", "history"):
-            found[f"configuration-{tab}"] = (
-                f"/configuration?kind=ClusterQueue&name={name}&tab={tab}",
-                "Configuration",
-            )
+            found[f"configuration-{tab}"] = (f"{configured}?tab={tab}", "Configuration")
     for node in _first(client, "/v1/nodes"):
         found["node"] = (f"/nodes/{node['metadata']['name']}", node["metadata"]["name"])
         found["topology-host"] = (f"/topology?host={node['metadata']['name']}", "Topology")

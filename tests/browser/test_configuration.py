@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 HOLDERS = ("holder-1", "holder-2")
 WAITING = "waits-for-quota"
-HERE = f"/configuration?kind=ClusterQueue&name={QUEUE}"
+HERE = f"/configuration/ClusterQueue/{QUEUE}"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -83,7 +83,7 @@ def test_configuration_by_form_with_diff_and_affected_workloads(
 ) -> None:
     """A new flavor and a quota by form; what is wrong, changed and affected is said first."""
     page = screen.page
-    screen.open("/configuration?kind=ResourceFlavor", "Configuration")
+    screen.open("/configuration/ResourceFlavor", "Configuration")
     page.get_by_role("button", name="New ResourceFlavor").click()
     page.get_by_label("Name", exact=True).fill("h100")
     page.get_by_role("button", name="Add label").click()
@@ -100,13 +100,13 @@ def test_configuration_by_form_with_diff_and_affected_workloads(
     assert [(one["key"], one["operator"]) for one in spec["tolerations"]] == [("gpu", "Exists")]
     page.get_by_role("tab", name="Used by").click()
     expect(page.get_by_text("ResourceFlavor h100 is not in use")).to_be_visible()
-    screen.open(f"{HERE}&tab=uses", "Configuration")
+    screen.open(f"{HERE}?tab=uses", "Configuration")
     expect(page.get_by_role("region", name="LocalQueue")).to_be_visible()
     for holder in HOLDERS:
         expect(page.get_by_role("link", name=holder)).to_be_visible()
     assert screen.violations() == []
 
-    screen.open(f"{HERE}&tab=form", "Configuration")
+    screen.open(f"{HERE}?tab=form", "Configuration")
     quota = page.get_by_label(f"Nominal quota of {GPU} in a100")
     quota.fill("many")
     expect(page.get_by_text("Must be a quantity")).to_be_visible()
@@ -150,7 +150,7 @@ def test_likely_mistakes_are_reported_at_their_line(screen: Screen) -> None:
 def test_a_concurrent_change_is_not_overwritten(screen: Screen, client: HeadgateClient) -> None:
     page = screen.page
     client.apply(b"{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {name: both}}")
-    screen.open("/configuration?kind=Cohort&name=both", "Configuration")
+    screen.open("/configuration/Cohort/both", "Configuration")
     editor = page.get_by_role("textbox", name="Manifests")
     expect(editor).to_contain_text("both")
     editor.fill(f"{written_in(editor).rstrip()}\nspec:\n  fairSharing: {{weight: '2'}}\n")
@@ -171,7 +171,7 @@ def test_changes_merge_with_a_concurrent_change_of_other_fields(
     page = screen.page
     cohort = "apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {name: mixed%s}"
     client.apply(f"{{{cohort % ''}, spec: {{fairSharing: {{weight: '2'}}}}}}".encode())
-    screen.open("/configuration?kind=Cohort&name=mixed", "Configuration")
+    screen.open("/configuration/Cohort/mixed", "Configuration")
     editor = page.get_by_role("textbox", name="Manifests")
     expect(editor).to_contain_text("weight")
     editor.fill(re.sub("weight: .*", "weight: '3'", written_in(editor)))
@@ -193,7 +193,7 @@ def test_changes_merge_with_a_concurrent_change_of_other_fields(
 
 
 def test_nothing_is_configured_in_the_past(screen: Screen, client: HeadgateClient) -> None:
-    screen.open(f"{HERE}&at={client.head()}", "Configuration")
+    screen.open(f"{HERE}?at={client.head()}", "Configuration")
     editor = screen.page.get_by_role("textbox", name="Manifests")
     expect(editor).to_contain_text("nominalQuota")
     expect(editor).not_to_be_editable()

@@ -274,10 +274,16 @@ def test_kept_links_lead_to_simulations_and_changes(screen: Screen) -> None:
         ("what-if", "simulations/new", "Simulator"),
         ("backtests", "simulations/backtest", "Backtests"),
         ("history", "configuration?view=changes&v=2", "All changes"),
+        (
+            "configuration?kind=LocalQueue&name=team-a/main&tab=history",
+            "configuration/LocalQueue/team-a/main?tab=history&v=2",
+            "Configuration",
+        ),
     ):
         screen.open(f"/{old}", title)
         expect(page).to_have_url(f"{screen.url}/{address}")
     screen.open(f"/history?stream=clusterqueue/{QUEUE}", "Configuration")
+    expect(page).to_have_url(f"{screen.url}/configuration/clusterqueue/{QUEUE}?tab=history&v=2")
     expect(page.get_by_role("tab", name="History")).to_have_attribute("aria-selected", "true")
     changes = page.get_by_role("list", name="Changes, newest first")
     expect(changes.get_by_role("listitem").filter(has_text="Created")).to_be_visible()

@@ -13,7 +13,16 @@ test("addresses of version 1 lead to where their content is now", () => {
 test("changes are part of the configuration, those of one object beside it", () => {
   expect(presentAddress("/history", "")).toBe("/configuration?view=changes&v=2");
   expect(presentAddress("/history", "?kind=Node&last=1h")).toBe("/configuration?kind=Node&last=1h&view=changes&v=2");
-  expect(presentAddress("/history", "?stream=localqueue/team-a/main&at=7")).toBe("/configuration?at=7&kind=localqueue&name=team-a/main&tab=history&v=2");
+  expect(presentAddress("/history", "?stream=localqueue/team-a/main&at=7")).toBe("/configuration/localqueue/team-a/main?at=7&tab=history&v=2");
+});
+
+test("a configured object is a path of its own", () => {
+  expect(presentAddress("/configuration", "?kind=ClusterQueue&name=gpu&tab=form")).toBe("/configuration/ClusterQueue/gpu?tab=form&v=2");
+  expect(presentAddress("/configuration", "?kind=LocalQueue&name=team-a%2Fmain&at=7")).toBe("/configuration/LocalQueue/team-a/main?at=7&v=2");
+  expect(presentAddress("/configuration", "?kind=ClusterQueue&new=1")).toBe("/configuration/ClusterQueue?new=1&v=2");
+  expect(presentAddress("/configuration", "?kind=Node&view=changes")).toBeUndefined();
+  expect(presentAddress("/configuration", "?new=yaml")).toBeUndefined();
+  expect(presentAddress("/configuration/ClusterQueue/gpu", "?tab=history")).toBeUndefined();
 });
 
 test("an address that did not move stays", () => {

@@ -68,15 +68,17 @@ const workload = createRoute({
 });
 const submit = createRoute({ getParentRoute: () => root, path: "/submit", component: SubmitPage });
 const needsAttention = createRoute({ getParentRoute: () => root, path: ATTENTION, component: NeedsAttentionPage });
-/** Addresses of before, of links that were kept. */
+/** Leads from an address of before, of links that were kept, to that of today; undefined leads nowhere. */
+function leadTo(address: string | undefined): void {
+  if (address === undefined) return;
+  const [to = "", query = ""] = address.split("?");
+  redirect({ to: to as "/", search: Object.fromEntries(new URLSearchParams(query)), replace: true, throw: true });
+}
 const moved = MOVED_PATHS.map((path) =>
   createRoute({
     getParentRoute: () => root,
     path,
-    beforeLoad: ({ location }) => {
-      const [to = "", query = ""] = (presentAddress(location.pathname, location.searchStr) ?? "/").split("?");
-      redirect({ to: to as "/", search: Object.fromEntries(new URLSearchParams(query)), replace: true, throw: true });
-    },
+    beforeLoad: ({ location }) => leadTo(presentAddress(location.pathname, location.searchStr) ?? "/"),
   }),
 );
 const topology = createRoute({ getParentRoute: () => root, path: "/topology", component: TopologyPage });
@@ -93,7 +95,28 @@ const round = createRoute({
 const events = createRoute({ getParentRoute: () => root, path: "/events", component: EventsPage });
 
 const whatIf = createRoute({ getParentRoute: () => root, path: "/simulations/new", component: WhatIfPage });
-const configuration = createRoute({ getParentRoute: () => root, path: "/configuration", component: ConfigurationPage });
+const configuration = createRoute({
+  getParentRoute: () => root,
+  path: "/configuration",
+  beforeLoad: ({ location }) => leadTo(presentAddress(location.pathname, location.searchStr)),
+  component: () => <ConfigurationPage kind="" name="" />,
+});
+const configuredKind = createRoute({
+  getParentRoute: () => root,
+  path: "/configuration/$kind",
+  component: function ConfiguredKindRoute() {
+    return <ConfigurationPage kind={configuredKind.useParams().kind} name="" />;
+  },
+});
+/** Its name may be `namespace/name`. */
+const configuredObject = createRoute({
+  getParentRoute: () => root,
+  path: "/configuration/$kind/$",
+  component: function ConfiguredObjectRoute() {
+    const { kind, _splat = "" } = configuredObject.useParams();
+    return <ConfigurationPage kind={kind} name={_splat} />;
+  },
+});
 const simulations = createRoute({ getParentRoute: () => root, path: "/simulations", component: SimulationsPage });
 const simulation = createRoute({
   getParentRoute: () => root,
@@ -137,7 +160,7 @@ const node = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, ...moved, topology, preemptions, round, events, whatIf, simulations, simulation, lab, backtests, configuration, cycles, cycle, executors, executor, node]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, ...moved, topology, preemptions, round, events, whatIf, simulations, simulation, lab, backtests, configuration, configuredKind, configuredObject, cycles, cycle, executors, executor, node]),
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,

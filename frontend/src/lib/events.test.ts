@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { addressOfStream, factDetail, factTone, factWords, subjectOf, typeWords } from "./events";
+import { addressOfStream, changesAddress, configurationAddress, factDetail, factTone, factWords, subjectOf, typeWords } from "./events";
 
 test("every stream that has a page leads to it", () => {
   expect(addressOfStream("workload/team-a/train")).toBe("/workloads/team-a/train");
@@ -8,6 +8,13 @@ test("every stream that has a page leads to it", () => {
   expect(addressOfStream("round/7-1")).toBe("/preemptions/7-1");
   expect(addressOfStream("node/host 1")).toBe("/topology?host=host%201");
   expect(addressOfStream("namespace/team-a")).toBe("");
+});
+
+test("a configured object has an address of its own", () => {
+  expect(configurationAddress("ClusterQueue", "gpu", "form")).toBe("/configuration/ClusterQueue/gpu?tab=form");
+  expect(configurationAddress("LocalQueue", "team-a/main")).toBe("/configuration/LocalQueue/team-a/main");
+  expect(configurationAddress("Node")).toBe("/configuration/Node");
+  expect(changesAddress("localqueue/team-a/main")).toBe("/configuration/localqueue/team-a/main?tab=history");
 });
 
 test("a type reads as words", () => {

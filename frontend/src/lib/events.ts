@@ -96,10 +96,16 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** The page of one configured object, named as `name` or `namespace/name`, or of all of a kind without a name. */
+export function configurationAddress(kind: string, key = "", tab = ""): string {
+  const path = [kind, ...(key === "" ? [] : key.split("/"))].map(encodeURIComponent).join("/");
+  return `/configuration/${path}${tab === "" ? "" : `?tab=${tab}`}`;
+}
+
 /** The page that shows the changes of one configured object. */
 export function changesAddress(stream: string): string {
-  const [kind = "", ...name] = stream.split("/");
-  return `/configuration?kind=${encodeURIComponent(kind)}&name=${name.map(encodeURIComponent).join("/")}&tab=history`;
+  const cut = stream.indexOf("/");
+  return configurationAddress(stream.slice(0, cut), stream.slice(cut + 1), "history");
 }
 
 /** The page that shows a stream's object; empty where there is none. */

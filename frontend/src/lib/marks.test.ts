@@ -28,7 +28,7 @@ test("a mark names the event, its object, its actor and its reason", () => {
     ["outage", "Node h1 not ready"],
   ]);
   expect(marks.map(({ address }) => address)).toEqual([
-    "/configuration?kind=clusterqueue&name=vision&tab=history",
+    "/configuration/clusterqueue/vision?tab=history",
     "/queues/vision",
     "/events?stream=node%2Fh1",
   ]);

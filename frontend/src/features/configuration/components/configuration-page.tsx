@@ -1,5 +1,6 @@
 // Everything that is configured, kind by kind; each object as a manifest to be read, checked, tried out and changed.
 import { useQuery } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 import { ClipboardPaste, Plus } from "lucide-react";
 
 import { ChangeList } from "@/components/ui/change-list";
@@ -9,7 +10,8 @@ import { RouterLink } from "@/components/ui/router-link";
 import { ListFrame, Page } from "@/components/ui/layout";
 import { Empty, Skeleton } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
-import { useUrl } from "@/lib/hooks/use-url";
+import { configurationAddress } from "@/lib/events";
+import { searchWith, useUrl } from "@/lib/hooks/use-url";
 
 import { type Kind, KINDS, kindNamed, objectsQuery } from "../api/objects";
 import { documentOf, keyOf, type Manifest, streamOf } from "../model/documents";
@@ -27,25 +29,31 @@ const PASTE = "yaml";
 /** In the address: the changes of all objects. */
 const CHANGES = "changes";
 
-export function ConfigurationPage() {
-  const url = useUrl();
-  const kind = url.get("kind");
-  if (url.get("view") === CHANGES) return <ChangesPage />;
-  // An executor, say: its changes are kept, and it is configured elsewhere.
-  if (kind !== "" && kindNamed(kind) === undefined) return <ChangesPage stream={streamOf(kind, url.get("name"))} />;
-  return <ObjectsPage />;
+export interface ConfigurationPageProps {
+  /** In any case, as streams write it; empty where the address names none. */
+  kind: string;
+  /** `name` or `namespace/name`; empty for all of the kind. */
+  name: string;
 }
 
-function ObjectsPage() {
+export function ConfigurationPage({ kind, name }: ConfigurationPageProps) {
   const url = useUrl();
-  const kind = kindNamed(url.get("kind")) ?? "ClusterQueue";
-  const key = url.get("name");
+  if (url.get("view") === CHANGES) return <ChangesPage />;
+  // An executor, say: its changes are kept, and it is configured elsewhere.
+  if (kind !== "" && kindNamed(kind) === undefined) return <ChangesPage stream={streamOf(kind, name)} />;
+  return <ObjectsPage kind={kindNamed(kind) ?? "ClusterQueue"} name={name} />;
+}
+
+function ObjectsPage({ kind, name: key }: { kind: Kind; name: string }) {
+  const { history } = useRouter();
+  const url = useUrl();
+  const open = (next: Kind, made = "") => history.push(configurationAddress(next) + searchWith("", { new: made }));
   const list = useQuery(objectsQuery(kind));
   const beginning = beginningOf(kind);
   return (
     <Page
       title="Configuration"
-      filters={<SelectField label="Kind" options={OPTIONS} value={kind} onChange={(event) => url.change({ kind: event.target.value, name: "", new: "" })} />}
+      filters={<SelectField label="Kind" options={OPTIONS} value={kind} onChange={(event) => open(event.target.value as Kind)} />}
       actions={<RouterLink to={`/configuration?view=${CHANGES}`}>All changes</RouterLink>}
     >
       <div className={styles.columns}>
@@ -56,12 +64,12 @@ function ObjectsPage() {
             </View>
             <div className={styles.actions}>
               {beginning !== "" && (
-                <Button onClick={() => url.change({ kind, name: "", new: "1", tab: "" })}>
+                <Button onClick={() => open(kind, "1")}>
                   <Plus aria-hidden="true" />
                   New {kind}
                 </Button>
               )}
-              <Button onClick={() => url.change({ name: "", new: PASTE, tab: "" })}>
+              <Button onClick={() => open(kind, PASTE)}>
                 <ClipboardPaste aria-hidden="true" />
                 Paste YAML
               </Button>
@@ -90,7 +98,7 @@ function Objects({ kind, items, chosen }: { kind: Kind; items: Manifest[]; chose
       <ul className={styles.objects}>
         {items.map(keyOf).map((key) => (
           <li key={key} className={styles.object} aria-current={key === chosen || undefined}>
-            <RouterLink to={`/configuration?${new URLSearchParams({ kind, name: key })}`}>{key}</RouterLink>
+            <RouterLink to={configurationAddress(kind, key)}>{key}</RouterLink>
           </li>
         ))}
       </ul>

@@ -1,5 +1,6 @@
 // An editor for manifests, as a text and for common kinds as a form, with issues at their places, preview and apply.
 import { useQuery } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 import { FlaskConical, RotateCcw } from "lucide-react";
 import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 
@@ -10,6 +11,7 @@ import { Card } from "@/components/ui/layout";
 import { Empty, PartialNote } from "@/components/ui/states";
 import { problemOf } from "@/lib/api/problem";
 import type { References } from "@/lib/api/types";
+import { configurationAddress } from "@/lib/events";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { useUrl } from "@/lib/hooks/use-url";
 import { refusalFor } from "@/lib/permissions";
@@ -47,7 +49,7 @@ export interface EditorProps {
 }
 
 export function Editor({ title, begin, isNew = false, object, changes }: EditorProps) {
-  const url = useUrl();
+  const { history } = useRouter();
   const refusal = refusalFor(useIdentity(), { on: "queue" });
   // As long as nothing is typed, it shows what is configured now; then what it was typed over is kept in mind.
   const [draft, setDraft] = useState<Draft | null>(null);
@@ -66,7 +68,10 @@ export function Editor({ title, begin, isNew = false, object, changes }: EditorP
   const listed = isForm ? issues.filter((issue) => !isOnForm(kind, issue.pointer)) : issues;
   const onTyped = (typed: string) => setDraft({ text: typed, over: draft?.over ?? begin });
   const onDone = () => {
-    if (isNew) url.change({ new: "", name: keyOf(documentOf(text)?.toJS() as Manifest) }, "replace");
+    if (isNew) {
+      const made = documentOf(text)?.toJS() as Manifest;
+      history.replace(configurationAddress(made.kind, keyOf(made)));
+    }
     setDraft(null);
     setApplying(false);
   };

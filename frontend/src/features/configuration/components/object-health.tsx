@@ -7,6 +7,7 @@ import { ListFrame } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
+import { configurationAddress } from "@/lib/events";
 
 import { adviceQuery, type Kind, lastChangesQuery } from "../api/objects";
 import { keyOf, type Manifest } from "../model/documents";
@@ -40,7 +41,7 @@ function Row({ kind, state: { key, health, change }, isKnown }: { kind: Kind; st
   return (
     <tr>
       <th scope="row">
-        <RouterLink className={styles.objectLink} to={`/configuration?${new URLSearchParams({ kind, name: key })}`}>
+        <RouterLink className={styles.objectLink} to={configurationAddress(kind, key)}>
           {key}
         </RouterLink>
       </th>

@@ -13,7 +13,7 @@ it("groups users by kind, each with its own page", () => {
     ["LocalQueue", ["team-a/main", "team-b/main"]],
     ["Cohort", ["research"]],
   ]);
-  expect(groupsOf({ objects })[0]?.users[0]?.address).toBe("/configuration?kind=LocalQueue&name=team-a%2Fmain");
+  expect(groupsOf({ objects })[0]?.users[0]?.address).toBe("/configuration/LocalQueue/team-a/main");
   expect(unnamedWords({ objects, objectCount: 5 })).toBe("2 more objects");
   expect(unnamedWords({ objects, objectCount: 3 })).toBe("");
 });

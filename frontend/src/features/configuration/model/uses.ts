@@ -1,5 +1,6 @@
 // What uses an object, by kind, with the pages to read on.
 import type { References } from "@/lib/api/types";
+import { configurationAddress } from "@/lib/events";
 
 export interface UserGroup {
   kind: string;
@@ -12,7 +13,7 @@ export function groupsOf({ objects }: Pick<References, "objects">): UserGroup[] 
   for (const { kind, namespace, name } of objects) {
     const key = namespace ? `${namespace}/${name}` : name;
     const users = groups.get(kind) ?? [];
-    users.push({ name: key, address: `/configuration?${new URLSearchParams({ kind, name: key }).toString()}` });
+    users.push({ name: key, address: configurationAddress(kind, key) });
     groups.set(kind, users);
   }
   return [...groups].map(([kind, users]) => ({ kind, users }));

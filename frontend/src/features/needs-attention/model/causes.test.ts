@@ -23,7 +23,7 @@ describe("primaryAction", () => {
   it("acts on all stuck workloads of a cause", () => expect(of("WorkloadRetrying")).toEqual({ words: "Requeue 18", verb: "requeue" }));
   it("lists workloads that need a decision each", () => expect(of("NeverStarts")).toEqual({ words: "Review 18", to: "/workloads?filter=phase:Unschedulable" }));
   it("leads to what is broken", () => expect(of("NodeNotReady")).toEqual({ words: "Show hosts", to: "/topology?host=h1" }));
-  it("leads to the object to fix", () => expect(of("Configuration", "localqueue/team-a/main")).toEqual({ words: "Fix", to: "/configuration?kind=localqueue&name=team-a/main" }));
+  it("leads to the object to fix", () => expect(of("Configuration", "localqueue/team-a/main")).toEqual({ words: "Fix", to: "/configuration/localqueue/team-a/main" }));
   it("has one for a cause that is new here", () => expect(of("SomethingNew").words).toBe("Show events"));
 });
 

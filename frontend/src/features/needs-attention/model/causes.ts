@@ -1,6 +1,7 @@
 // Which causes are shown, and the words for their states.
 import { quoted } from "@/lib/actions";
 import type { Cause, Phase } from "@/lib/api/types";
+import { configurationAddress } from "@/lib/events";
 
 import type { BulkActionVerb } from "./stuck-workloads";
 
@@ -67,16 +68,16 @@ export function primaryAction({ kind, count, link, items }: Pick<Cause, "kind" |
   const helps = HELPS[kind];
   if (helps !== undefined) return { words: `${helps.words} ${number}`, verb: helps.verb };
   if (kind === "NeverStarts") return { words: `Review ${number}`, to: "/workloads?filter=phase:Unschedulable" };
-  if (kind === "Configuration") return { words: "Fix", to: configurationAddress(items) };
+  if (kind === "Configuration") return { words: "Fix", to: fixAddress(items) };
   const shows = SHOWS[kind] ?? { words: "Show events" };
   return { words: shows.words, to: shows.to ?? link };
 }
 
 /** Where the configured object is changed that comes first; the list of all without one. */
-function configurationAddress(items: Cause["items"]): string {
-  const [kind = "", ...name] = (items[0]?.stream ?? "").split("/");
-  if (kind === "" || name.length === 0) return "/configuration";
-  return `/configuration?kind=${encodeURIComponent(kind)}&name=${name.map(encodeURIComponent).join("/")}`;
+function fixAddress(items: Cause["items"]): string {
+  const stream = items[0]?.stream ?? "";
+  const cut = stream.indexOf("/");
+  return cut < 1 ? "/configuration" : configurationAddress(stream.slice(0, cut), stream.slice(cut + 1));
 }
 
 /** The same as a command. */

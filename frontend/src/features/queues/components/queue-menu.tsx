@@ -5,6 +5,7 @@ import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { Menu, type MenuItem } from "@/components/ui/menu";
+import { configurationAddress } from "@/lib/events";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { isAdmin, refusalFor } from "@/lib/permissions";
 
@@ -42,7 +43,7 @@ export function QueueMenu({ queue, words: use }: QueueMenuProps) {
         }
         items={[
           stopped ? item("resume", "Resume", role, () => setAction("resume")) : item("stop", "Stop", role, () => setAction("stop")),
-          item("edit", "Edit quota", undefined, () => history.push(`/configuration?kind=ClusterQueue&name=${name}&tab=form`)),
+          item("edit", "Edit quota", undefined, () => history.push(configurationAddress("ClusterQueue", name, "form"))),
           item("lab", "Open in policy lab", lab, () => history.push(`/simulations/lab?queue=${name}`)),
           { ...item("drain", "Drain…", role ?? (queue.stopPolicy === "HoldAndDrain" ? "already draining" : undefined), () => setAction("drain")), danger: true },
         ]}

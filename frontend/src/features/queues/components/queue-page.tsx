@@ -11,6 +11,7 @@ import { Card, Page } from "@/components/ui/layout";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { QueueCounts, QueueNode } from "@/lib/api/types";
+import { configurationAddress } from "@/lib/events";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useResource } from "@/lib/hooks/use-resource";
 import { useUrl } from "@/lib/hooks/use-url";
@@ -53,7 +54,7 @@ export function QueuePage({ name }: { name: string }) {
       actions={
         found && (
           <>
-            <RouterLink to={`/configuration?${new URLSearchParams({ kind: "ClusterQueue", name, tab: "form" })}`}>Edit quota</RouterLink>
+            <RouterLink to={configurationAddress("ClusterQueue", name, "form")}>Edit quota</RouterLink>
             <QueueMenu queue={{ name, stopPolicy: found.node.stopPolicy ?? "None" }} />
             <QueueActions queue={{ name, stopPolicy: found.node.stopPolicy ?? "None" }} hasMenu />
           </>

@@ -33,7 +33,7 @@ export function QueuesPage() {
     <Page
       title="Queues"
       filters={shown.resource !== "" && <QueueFilters {...{ shown, closed, setClosed }} />}
-      actions={<RouterLink to="/configuration?kind=ClusterQueue&new=1">New queue</RouterLink>}
+      actions={<RouterLink to="/configuration/ClusterQueue?new=1">New queue</RouterLink>}
     >
       <View query={tree} rows={10} empty={({ roots }) => (roots.length === 0 ? <NoQueues /> : undefined)}>
         {({ roots }) => (

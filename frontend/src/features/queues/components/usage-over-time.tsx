@@ -9,6 +9,7 @@ import { TimeChart } from "@/components/ui/time-chart";
 import { View } from "@/components/ui/view";
 import { marksQuery } from "@/lib/api/capacity";
 import type { QueueNode, UsagePoint } from "@/lib/api/types";
+import { configurationAddress } from "@/lib/events";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useResource } from "@/lib/hooks/use-resource";
@@ -59,7 +60,7 @@ export function UseOverTime({ node: { name, lines } }: { node: QueueNode }) {
 function NoQuota({ name }: { name: string }) {
   const { history } = useRouter();
   const refusal = refusalFor(useIdentity(), { on: "queue", clusterQueue: name });
-  const address = `/configuration?${new URLSearchParams({ kind: "ClusterQueue", name, tab: "form" })}`;
+  const address = configurationAddress("ClusterQueue", name, "form");
   return (
     <Empty title="This ClusterQueue has no quota">
       <p>Nothing is admitted until it has some.</p>
