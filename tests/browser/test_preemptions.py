@@ -109,6 +109,20 @@ def test_the_ledger_tells_each_of_its_rounds(screen: Screen) -> None:
     slider.fill("2")
     expect(screen.page.get_by_text("Preemption 2 of 2")).to_be_visible()
     told_of(screen, "story/urgent (priority 90) preempted story/second.")
+    names = screen.page.get_by_role("list", name="Workloads").get_by_role("listitem")
+    expect(names).to_have_count(4)
+    drawing = screen.page.get_by_role("region", name="Preemptions over time")
+    right, left = names.first.bounding_box(), drawing.bounding_box()
+    assert right is not None
+    assert left is not None
+    assert right["x"] + right["width"] <= left["x"], "no mark is on a name"
+    screen.page.get_by_role("button", name="Table").click()
+    table = screen.page.get_by_role("group", name="Preemptions of the picture")
+    expect(table.get_by_role("row").filter(has_text="story/borrower")).to_contain_text(
+        "story/first"
+    )
+    screen.page.keyboard.press("t")
+    expect(drawing).to_be_visible()
     if is_full_depth():
         assert screen.violations() == []
 
@@ -120,6 +134,10 @@ def test_a_round_is_followed_from_plan_to_start(screen: Screen, client: Headgate
     expect(screen.page.get_by_role("group", name="Quota figures")).to_contain_text("mine")
     report(client, "second", "acknowledge", handler="ckpt")
     expect(screen.page.get_by_text("Checkpointing", exact=True)).to_be_visible()
+    expect(screen.page.get_by_text(re.compile(r"\d s to the deadline$"))).to_be_visible()
+    expect(
+        screen.page.get_by_text(re.compile(r"\d candidates?, 0 protected, 1 preempted"))
+    ).to_be_visible()
     report(client, "second", "progress", message="half saved")
     expect(screen.page.get_by_text("half saved")).to_be_visible()
     assert screen.violations() == []

@@ -1,31 +1,24 @@
 // One preemption: preemptor, victims, rule, figures, progress and outcome.
 import { useQuery } from "@tanstack/react-query";
-import { CircleCheck, Hourglass, Undo2 } from "lucide-react";
 
-import { Badge, type Tone } from "@/components/ui/badge";
 import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
-import { type Head, PlainTable } from "@/components/ui/plain-table";
+import { PlainTable } from "@/components/ui/plain-table";
 import { View } from "@/components/ui/view";
 import { CodeBlock, CopyButton } from "@/components/ui/code-block";
-import type { Round, RoundVictim } from "@/lib/api/types";
+import type { Round } from "@/lib/api/types";
 import { typeWords, workloadAddress } from "@/lib/events";
 import { byResource, formatAmount, shortResource } from "@/lib/format/amounts";
-import { ruleWords } from "@/lib/format/rules";
-import { formatAbsolute, formatDuration } from "@/lib/format/times";
+import { formatAbsolute } from "@/lib/format/times";
 
 import { chainQuery, roundEventsQuery, roundQuery } from "../api/preemptions";
-import { freedWords, isOpen, lostWords, outcomeWords, podsWords, releasedCount, stageWords, titleOf } from "../model/rounds";
+import { costWords } from "../model/ledger";
+import { freedWords, isOpen, outcomeWords, releasedCount, searchWords, titleOf } from "../model/rounds";
 import { StageBadge } from "./stage-badge";
 import { StorylineView } from "./storyline-view";
+import { VICTIM_HEADS, VictimRow } from "./victim-row";
 import styles from "./preemptions.module.css";
-
-const OVER: readonly string[] = ["Released", "Cancelled", "LeftLater"];
-
-const VICTIM_HEADS: readonly Head[] = ["Workload", { words: "Rule", spare: true }, { words: "Priority", figure: true, spare: true }, { words: "Run time", figure: true, spare: true }, "Resources freed", "Status"];
-
-const TONES: Record<string, Tone> = { Released: "good", Cancelled: "idle", LeftLater: "idle", Acknowledged: "move", Forced: "bad", Stalled: "hold" };
 
 export function RoundPage({ id }: { id: string }) {
   const round = useQuery(roundQuery(id));
@@ -94,7 +87,9 @@ function Decision({ round }: { round: Round }) {
         <dt>Resources freed</dt>
         <dd>{freedWords(round.victims) || "nothing"}</dd>
         <dt>Lost work</dt>
-        <dd>{lostWords(round.victims)}</dd>
+        <dd>{costWords(round)}</dd>
+        <dt>Search</dt>
+        <dd>{searchWords(round)}</dd>
         <dt>Basis</dt>
         <dd>{round.guaranteeing ? "reclaims nominal quota of its ClusterQueue" : "higher priority or lower share"}</dd>
         {round.budgetViolations > 0 && (
@@ -105,6 +100,14 @@ function Decision({ round }: { round: Round }) {
         )}
         <dt>Started</dt>
         <dd>{round.startedAt ? <Timestamp at={round.startedAt} /> : isOpen(round) ? "not yet" : "not by this preemption"}</dd>
+        {isOpen(round) && round.expiresAt && (
+          <>
+            <dt>Times out</dt>
+            <dd>
+              <Timestamp at={round.expiresAt} />, if victims do not stop
+            </dd>
+          </>
+        )}
         {round.endedAt && (
           <>
             <dt>Ended</dt>
@@ -189,39 +192,5 @@ function Protected({ round }: { round: Round }) {
         </ul>
       )}
     </Card>
-  );
-}
-
-function VictimRow({ victim }: { victim: RoundVictim }) {
-  return (
-    <tr>
-      <th scope="row">
-        <RouterLink to={workloadAddress(victim.workload)}>{victim.workload}</RouterLink>
-        <div className={styles.soft}>
-          in {victim.clusterQueue}, {podsWords(victim)}
-        </div>
-      </th>
-      <td data-spare>{ruleWords(victim.reason)}</td>
-      <td data-figure data-spare>
-        {victim.protection ?? victim.priority}
-        {(victim.violates ?? []).length > 0 && <span className={styles.warning}> violates {victim.violates?.join(", ")}</span>}
-      </td>
-      <td data-figure data-spare>
-        {formatDuration(victim.runningSeconds)}
-      </td>
-      <td className="number">{freedWords([victim])}</td>
-      <td className={styles.stage}>
-        <Badge tone={TONES[victim.stage] ?? "wait"} icon={victim.stage === "Released" || victim.stage === "LeftLater" ? CircleCheck : victim.stage === "Cancelled" ? Undo2 : Hourglass}>
-          {stageWords(victim)}
-        </Badge>
-        {victim.mode === "Soft" && !OVER.includes(victim.stage) && (
-          <span className={styles.soft}>
-            {" "}
-            {victim.handler && `by ${victim.handler}, `}deadline <Timestamp at={victim.deadlineAt} />
-            {victim.note && `: ${victim.note}`}
-          </span>
-        )}
-      </td>
-    </tr>
   );
 }

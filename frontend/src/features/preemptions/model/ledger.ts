@@ -38,7 +38,7 @@ export function gpuSecondsOf(victims: RoundVictim[]): number {
 }
 
 /** What a round cost: GPU-hours, or CPU-hours where no GPU was freed. */
-export function costWords({ victims }: Round): string {
+export function costWords({ victims }: Pick<Round, "victims">): string {
   const seconds = gpuSecondsOf(victims);
   return seconds > 0 ? gpuHours(seconds) : lostWords(victims);
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Round, RoundVictim } from "@/lib/api/types";
 import { ruleWords } from "@/lib/format/rules";
 
-import { freedWords, lostHours, lostWords, outcomeWords, podsWords, releasedCount, stageWords } from "./rounds";
+import { countdownWords, freedWords, lostHours, lostWords, outcomeWords, podsWords, releasedCount, searchWords, stageWords } from "./rounds";
 
 function victim(name: string, released: boolean): RoundVictim {
   return {
@@ -81,4 +81,17 @@ test("a victim says where it stands", () => {
 
 test("lost work is told in hours of what people look for", () => {
   expect(lostWords(ROUND.victims)).toBe("4.0 GPU-hours, 2.0 CPU-hours");
+});
+
+test("a deadline is counted down, and then how long ago it passed", () => {
+  const now = Date.parse("2026-05-04T12:00:00Z");
+  expect(countdownWords("2026-05-04T12:04:12Z", now)).toBe("4 m 12 s to the deadline");
+  expect(countdownWords("2026-05-04T11:59:50Z", now)).toBe("deadline passed 10 s ago");
+});
+
+test("a search says what it went through, and that not all refused candidates are named", () => {
+  const refused = Array.from({ length: 20 }, () => ({ workload: "a/x", rule: "NonPreemptible", code: "" }));
+  const victims = [victim("x", true)];
+  expect(searchWords({ considered: 24, refused: refused.slice(0, 2), victims })).toBe("24 candidates, 2 protected, 1 preempted");
+  expect(searchWords({ considered: 1, refused, victims })).toBe("1 candidate, 20 or more protected, 1 preempted");
 });

@@ -97,6 +97,21 @@ export function lossWords(cause: string): string {
   return LOSSES[cause] ?? cause;
 }
 
+/** How long it is to a deadline, to the second: "4 m 12 s to the deadline". */
+export function countdownWords(until: string, now: number): string {
+  const seconds = Math.round((Date.parse(until) - now) / 1000);
+  return seconds > 0 ? `${formatDuration(seconds)} to the deadline` : `deadline passed ${formatDuration(-seconds)} ago`;
+}
+
+/** The server names at most so many refused candidates. */
+const MAX_REFUSED = 20;
+
+/** What the search for victims went through: "24 candidates, 2 protected, 6 preempted". */
+export function searchWords({ considered, refused = [], victims }: Pick<Round, "considered" | "refused" | "victims">): string {
+  const more = refused.length >= MAX_REFUSED ? " or more" : "";
+  return `${considered} ${considered === 1 ? "candidate" : "candidates"}, ${refused.length}${more} protected, ${victims.length} preempted`;
+}
+
 /** How many of its pods have to go, and which and how many go on if not all of them have to. */
 export function podsWords({ pods, shrinksTo = {}, indices = {} }: RoundVictim): string {
   const named = Object.entries(indices).map(([name, found]) => `${name} ${found}`);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Round } from "@/lib/api/types";
 
-import { clampShown, sentenceOf, storyline } from "./storyline";
+import { MAX_LANES, OTHER_QUEUES, clampShown, sentenceOf, storyline, timeAxis } from "./storyline";
 
 function round(id: string, at: string, preemptor: string, ...victims: string[]): Round {
   return {
@@ -35,7 +35,7 @@ function round(id: string, at: string, preemptor: string, ...victims: string[]):
 test("columns run with time whatever order the ledger lists them in", () => {
   const story = storyline([round("2", "20", "b", "c"), round("1", "10", "a", "b")]);
   expect(story.columns.map((column) => column.round.id)).toEqual(["1", "2"]);
-  expect(story.workloads).toEqual(["a", "b", "c"]);
+  expect([story.by, story.lanes]).toEqual(["workload", ["a", "b", "c"]]);
 });
 
 test("a victim that makes others leave later links the two rounds", () => {
@@ -47,14 +47,40 @@ test("a workload that was never a victim links nothing", () => {
   expect(storyline([round("1", "10", "a", "b"), round("2", "20", "a", "c")]).links).toEqual([]);
 });
 
-test("a column reaches from its highest to its lowest row", () => {
+test("a column has the lanes of its preemptor and its victims", () => {
   const story = storyline([round("1", "10", "a", "b", "c"), round("2", "20", "c", "a")]);
-  expect(story.columns[1]).toMatchObject({ top: 0, bottom: 2, preemptorRow: 2, victimRows: [0] });
+  expect(story.columns[1]).toMatchObject({ preemptorRow: 2, victims: [{ row: 0, count: 1 }] });
+});
+
+test("of many workloads a lane is a queue, with the number of its victims", () => {
+  const names = Array.from({ length: MAX_LANES }, (_, number) => `w${number}`);
+  const story = storyline([round("1", "10", "a", ...names)]);
+  expect([story.by, story.lanes, story.links]).toEqual(["queue", ["q"], []]);
+  expect(story.columns[0]?.victims).toEqual([{ row: 0, count: MAX_LANES }]);
+});
+
+test("queues beyond the last lane share it", () => {
+  const many = Array.from({ length: MAX_LANES + 9 }, (_, number) => ({ ...round(String(number), "10", `p${number}`, `v${number}`), clusterQueue: `queue-${number}` }));
+  const story = storyline(many);
+  expect(story.lanes).toHaveLength(MAX_LANES);
+  expect(story.lanes.at(-1)).toBe(OTHER_QUEUES);
+});
+
+test("columns stand by their time, and those of one time beside each other", () => {
+  const story = storyline([round("1", "00", "a", "b"), round("2", "00", "c", "d"), round("3", "30", "e", "f"), round("4", "59", "g", "h")]);
+  const axis = timeAxis(story.columns, { width: 619, margin: 10, gap: 20, tick: 100 });
+  expect(axis.places.map(Math.round)).toEqual([10, 30, 315, 609]);
+  expect([axis.width, axis.ticks]).toEqual([619, [0, 2, 3]]);
+});
+
+test("an axis is as wide as its columns need", () => {
+  const story = storyline([round("1", "00", "a", "b"), round("2", "00", "c", "d"), round("3", "00", "e", "f")]);
+  expect(timeAxis(story.columns, { width: 50, margin: 10, gap: 20, tick: 100 })).toEqual({ places: [10, 30, 50], width: 60, ticks: [0] });
 });
 
 test("only the newest rounds are drawn", () => {
   const story = storyline([round("1", "10", "a", "b"), round("2", "20", "c", "d")], 1);
-  expect(story.workloads).toEqual(["c", "d"]);
+  expect(story.lanes).toEqual(["c", "d"]);
 });
 
 test("the caption names a few victims and counts the rest", () => {

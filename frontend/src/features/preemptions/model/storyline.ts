@@ -1,14 +1,16 @@
-// Preemptions in order of time: a column for each round, a row for each workload.
+// Preemptions in order of time: a column for each round, a lane for each workload, or each queue of many workloads.
 import type { Round } from "@/lib/api/types";
 
 export const MAX_COLUMNS = 60;
+/** Of more workloads than these a lane is a queue. */
+export const MAX_LANES = 30;
+export const OTHER_QUEUES = "other queues";
 
 export interface Column {
   round: Round;
   preemptorRow: number;
-  victimRows: number[];
-  top: number;
-  bottom: number;
+  /** The lanes of its victims, each once, with how many they are. */
+  victims: { row: number; count: number }[];
 }
 
 /** A workload that had to go in one column and makes others go in a later one. */
@@ -19,28 +21,43 @@ export interface Link {
 }
 
 export interface Storyline {
-  workloads: string[];
+  by: "workload" | "queue";
+  lanes: string[];
   columns: Column[];
   links: Link[];
 }
 
-/** The newest rounds, oldest first; rows in the order in which workloads first take part. */
+/** The newest rounds, oldest first; lanes in the order in which workloads or queues first take part. */
 export function storyline(rounds: readonly Round[], most = MAX_COLUMNS): Storyline {
   const ordered = [...rounds].sort(byTime).slice(-most);
-  const rows = new Map<string, number>();
-  const rowOf = (workload: string) => {
-    const known = rows.get(workload);
-    if (known !== undefined) return known;
-    rows.set(workload, rows.size);
-    return rows.size - 1;
-  };
+  const workloads = new Set(ordered.flatMap(({ preemptor, victims }) => [preemptor, ...victims.map(({ workload }) => workload)]));
+  const by = workloads.size > MAX_LANES ? "queue" : "workload";
+  const rowOf = rows();
   const columns = ordered.map((round) => {
-    const preemptorRow = rowOf(round.preemptor);
-    const victimRows = round.victims.map((victim) => rowOf(victim.workload));
-    const touched = [preemptorRow, ...victimRows];
-    return { round, preemptorRow, victimRows, top: Math.min(...touched), bottom: Math.max(...touched) };
+    const preemptorRow = rowOf.row(by === "queue" ? round.clusterQueue : round.preemptor);
+    const counts = new Map<number, number>();
+    for (const victim of round.victims) {
+      const row = rowOf.row(by === "queue" ? victim.clusterQueue : victim.workload);
+      counts.set(row, (counts.get(row) ?? 0) + 1);
+    }
+    return { round, preemptorRow, victims: [...counts].map(([row, count]) => ({ row, count })) };
   });
-  return { workloads: [...rows.keys()], columns, links: linksOf(columns) };
+  return { by, lanes: rowOf.names(), columns, links: by === "queue" ? [] : linksOf(columns) };
+}
+
+/** Numbers names as they come; beyond the last lane but one, all others have the last one. */
+function rows() {
+  const known = new Map<string, number>();
+  const row = (name: string): number => {
+    const number = known.get(name);
+    if (number !== undefined) return number;
+    const isLast = known.size >= MAX_LANES - 1;
+    const lane = isLast ? OTHER_QUEUES : name;
+    const next = known.get(lane) ?? known.size;
+    known.set(lane, next);
+    return next;
+  };
+  return { row, names: () => [...known.keys()] };
 }
 
 function linksOf(columns: readonly Column[]): Link[] {
@@ -52,9 +69,38 @@ function linksOf(columns: readonly Column[]): Link[] {
       links.push({ row: column.preemptorRow, from, to: index });
       lastGone.delete(column.preemptorRow);
     }
-    for (const row of column.victimRows) lastGone.set(row, index);
+    for (const { row } of column.victims) lastGone.set(row, index);
   });
   return links;
+}
+
+export interface TimeAxis {
+  /** Where each column stands, in pixels. */
+  places: number[];
+  /** The width that all of them need. */
+  width: number;
+  /** The columns that have their time below the axis. */
+  ticks: number[];
+}
+
+/** Columns by their time across a width; those of nearly one time stand beside each other. */
+export function timeAxis(columns: readonly Column[], { width, margin, gap, tick }: { width: number; margin: number; gap: number; tick: number }): TimeAxis {
+  const times = columns.map(({ round }) => Date.parse(round.committedAt));
+  const [first = 0] = times;
+  const span = Math.max(1, (times.at(-1) ?? first) - first);
+  const places: number[] = [];
+  for (const time of times) {
+    const here = margin + ((time - first) / span) * (width - 2 * margin);
+    const before = places.at(-1);
+    places.push(before === undefined ? here : Math.max(here, before + gap));
+  }
+  const needed = (places.at(-1) ?? margin) + margin;
+  const ticks: number[] = [];
+  places.forEach((place, index) => {
+    const last = ticks.at(-1);
+    if (last === undefined || place - (places[last] ?? 0) >= tick) ticks.push(index);
+  });
+  return { places, width: Math.max(width, needed), ticks };
 }
 
 /** One round as a sentence, for the caption under the picture. */
