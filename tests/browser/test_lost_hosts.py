@@ -153,9 +153,10 @@ def test_a_gang_for_which_no_host_is_left_is_evicted_with_the_reason(
     near = screen.page.get_by_role("region", name="Find nearest fit")
     expect(near.get_by_text("1 of 2 pods fit, 1 short")).to_be_visible()
     screen.page.get_by_role("button", name="Table", exact=True).click()
-    hosts = screen.page.get_by_role("group", name="Hosts")
+    hosts = screen.page.get_by_role("grid", name="Hosts")
     lost = hosts.get_by_role("row").filter(has_text="host-1")
-    expect(lost.get_by_role("cell")).to_have_text(["", "rack-1", "Not ready", "0", "0"])
+    told = ["", "host-1", "rack-1", "Not ready", "0", "0"]
+    expect(lost.get_by_role("gridcell")).to_have_text(told)
     assert screen.violations() == []
     assert screen.complaints == []
     context.close()

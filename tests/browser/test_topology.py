@@ -187,7 +187,15 @@ def test_a_host_is_focused_in_two_actions_and_walked_to_by_keys(
     page.keyboard.press("Enter")
     panel = page.get_by_role("complementary", name=f"Host {HOSTS[1]}")
     expect(panel.get_by_text("Cordoned", exact=True)).to_be_visible()
+    # The map is zoomed into its rack, where hosts are cards with their workloads.
+    expect(page.get_by_role("navigation", name="Zoom")).to_contain_text("rack-1")
+    expect(page.get_by_role("list", name=f"Workloads on {HOSTS[1]}")).to_be_visible()
     assert screen.violations() == []
+    for _ in ("panel", "zoom"):
+        page.keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+    expect(page.get_by_role("navigation", name="Zoom")).to_have_count(0)
+    expect(page.get_by_role("list", name="Legend")).to_contain_text("near fit")
     grid.focus()
     for key in ("ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
@@ -196,7 +204,7 @@ def test_a_host_is_focused_in_two_actions_and_walked_to_by_keys(
     )
     page.get_by_label("Find host or rack").fill("rack-1")
     page.get_by_role("button", name="Table", exact=True).click()
-    row = page.get_by_role("group", name="Hosts").get_by_role("row").filter(has_text=HOSTS[1])
+    row = page.get_by_role("grid", name="Hosts").get_by_role("row").filter(has_text=HOSTS[1])
     expect(row).to_contain_text("Cordoned")
     client.act(f"/v1/nodes/{HOSTS[1]}/uncordon", {"reason": "done"})
     expect(row).to_contain_text("Ready")

@@ -1,12 +1,14 @@
 // Thousands of hosts as cells on a canvas: fill by use, patterns for health, outlines for near fits; searched, zoomed and walked by keyboard.
 import { type KeyboardEvent, type PointerEvent, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
 
+import { RouterLink } from "@/components/ui/router-link";
 import type { NearFit, TopologyDomain } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 import { useScheme } from "@/lib/hooks/use-scheme";
 
-import { type Label, cellAfter, cellAt, heatMapOf, isSought } from "../model/heat-map";
-import { type Colouring, type Colors, stateWords } from "../model/map";
+import { areCards, cellAfter, cellAt, type HeatMap, heatMapOf, isSought, type Label } from "../model/heat-map";
+import { type Colouring, type Colors, hostWorkloadWords, stateWords } from "../model/map";
 import { drawMap, isNear } from "./heat-map-drawing";
 import styles from "./heat-map.module.css";
 
@@ -102,6 +104,7 @@ function Cells(props: HeatMapViewProps) {
         </div>
       </div>
       <Labels labels={map.labels} {...{ onZoom, onHost }} />
+      {areCards(domains) && <Cards map={map} />}
       {shown && <Shown key={`${opened} ${width}`} x={shown.x} y={shown.y} size={map.size} />}
     </div>
   );
@@ -132,6 +135,29 @@ function Labels({ labels, onZoom, onHost }: LabelsProps) {
       {label.words}
     </button>
   ));
+}
+
+const MAX_LINES = 3;
+const CARD_GAP = 8;
+
+/** The workloads on each host, beside its cell. */
+function Cards({ map: { cells, labels, size } }: { map: HeatMap }) {
+  return cells.map(({ domain, x, y }, index) => {
+    const workloads = domain.host?.workloads ?? [];
+    const shown = workloads.length > MAX_LINES ? workloads.slice(0, MAX_LINES - 1) : workloads;
+    const width = (labels[index]?.width ?? 0) - size - CARD_GAP;
+    return (
+      <ul key={domain.path.join("/")} className={styles.pods} style={{ left: x + size + CARD_GAP, top: y, width, maxHeight: size }} aria-label={`Workloads on ${domain.host?.name ?? ""}`}>
+        {shown.map((workload) => (
+          <li key={workload.key} title={`${workload.key}: ${hostWorkloadWords(workload)}`}>
+            {workload.key.includes("/") ? <RouterLink to={workloadAddress(workload.key)}>{workload.key.slice(workload.key.indexOf("/") + 1)}</RouterLink> : workload.key}, {workload.pods} {workload.pods === 1 ? "pod" : "pods"}
+          </li>
+        ))}
+        {shown.length < workloads.length && <li>{workloads.length - shown.length} more</li>}
+        {workloads.length === 0 && <li>no workloads</li>}
+      </ul>
+    );
+  });
 }
 
 function hostWords(domain: TopologyDomain, resource: string, near: boolean): string {

@@ -1,20 +1,19 @@
 // Hosts as rows of a table instead of the map, and what looks for hosts in both.
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useMemo, useRef } from "react";
 
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
 import { ListFrame } from "@/components/ui/layout";
-import { PlainTable } from "@/components/ui/plain-table";
+import { type Column, type Selection, VirtualTable } from "@/components/ui/virtual-table";
 import type { TopologyDomain, TopologyMap } from "@/lib/api/types";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { type UrlState, useUrl } from "@/lib/hooks/use-url";
 
-import { isSought, matchesOf } from "../model/heat-map";
+import { byDomainName, isSought, matchesOf } from "../model/heat-map";
 import { domainAt, hostsOf, stateWords } from "../model/map";
 import styles from "./heat-map.module.css";
 
-const MAX_TABLE_ROWS = 500;
 const TABLE = "table";
 
 /** Whether the address asks for the table. */
@@ -45,7 +44,8 @@ export function HostTools({ domains, sought, onSought, children }: HostToolsProp
   const found = hostsOf(domains).filter((domain) => isSought(domain, sought));
   const openFirst = () => {
     const [first] = matchesOf(found, sought);
-    if (first?.host) url.change({ host: first.host.name }, "replace");
+    // On the map the rack of the host is zoomed into; Escape leads back.
+    if (first?.host) url.change({ host: first.host.name, ...(!isTable(url) && { zoom: first.path.slice(0, -1).join("/") }) });
     else if (found[0]) url.change({ zoom: found[0].path.slice(0, -1).join("/") });
   };
   return (
@@ -55,6 +55,8 @@ export function HostTools({ domains, sought, onSought, children }: HostToolsProp
       onSubmit={(event) => {
         event.preventDefault();
         openFirst();
+        // Keys go on where the host is: arrows walk from there, Escape closes and zooms out.
+        document.querySelector<HTMLElement>('main [role="grid"]')?.focus();
       }}
     >
       <TextField ref={search} label="Find host or rack" type="search" value={sought} onChange={(event) => onSought(event.target.value)} />
@@ -80,39 +82,40 @@ export interface HostTableProps {
 }
 
 export function HostTable({ domains, sought, resource, selected, onHost, onSelect }: HostTableProps) {
-  const hosts = hostsOf(domains).filter((domain) => isSought(domain, sought));
-  const unit = shortResource(resource);
+  const hosts = useMemo(() => hostsOf(domains).filter((domain) => isSought(domain, sought)).sort(byDomainName), [domains, sought]);
+  const columns = useMemo(() => columnsOf(resource), [resource]);
+  const selection = useMemo(() => Object.fromEntries([...selected].map((name) => [name, true as const])), [selected]);
+  const onSelection = (next: Selection) => {
+    for (const { host } of hosts) if (host && (next[host.name] ?? false) !== selected.has(host.name)) onSelect(host.name);
+  };
   return (
-    <>
-      <ListFrame label="Table of hosts">
-        <PlainTable label="Hosts" heads={["Selected", "Host", "Domain", "State", { words: `${unit} in use`, figure: true }, { words: `${unit} free`, figure: true }]}>
-          {hosts.slice(0, MAX_TABLE_ROWS).map((domain) => (
-            <tr key={domain.path.join("/")}>
-              <td>
-                <label className={styles.box}>
-                  <input type="checkbox" aria-label={`Select ${domain.host?.name ?? ""}`} checked={selected.has(domain.host?.name ?? "")} onChange={() => domain.host && onSelect(domain.host.name)} />
-                </label>
-              </td>
-              <th scope="row">
-                <Button look="quiet" onClick={() => domain.host && onHost(domain.host.name)}>
-                  {domain.host?.name}
-                </Button>
-              </th>
-              <td>{domain.path.slice(0, -1).join(" / ")}</td>
-              <td>{stateWords(domain)}</td>
-              <td data-figure>{formatAmount(resource, domain.used[resource] ?? 0)}</td>
-              <td data-figure>{formatAmount(resource, domain.free[resource] ?? 0)}</td>
-            </tr>
-          ))}
-        </PlainTable>
-      </ListFrame>
-      {hosts.length > MAX_TABLE_ROWS && (
-        <p className={styles.found}>
-          The first {MAX_TABLE_ROWS} of {hosts.length.toLocaleString("en")} hosts; search to see others
-        </p>
-      )}
-    </>
+    <ListFrame label="Table of hosts">
+      <VirtualTable label="Hosts" columns={columns} rows={hosts} rowKey={nameOf} onOpen={(domain) => onHost(nameOf(domain))} selection={selection} onSelection={onSelection} />
+    </ListFrame>
   );
+}
+
+function nameOf({ host, path }: TopologyDomain): string {
+  return host?.name ?? path.join("/");
+}
+
+function columnsOf(resource: string): Column<TopologyDomain>[] {
+  const unit = shortResource(resource);
+  const amount = (id: string, header: string, of: (domain: TopologyDomain) => number | undefined): Column<TopologyDomain> => ({
+    id,
+    header,
+    width: "7rem",
+    narrow: "5rem",
+    end: true,
+    cell: (domain) => <span className="number">{formatAmount(resource, of(domain) ?? 0)}</span>,
+  });
+  return [
+    { id: "host", header: "Host", width: "minmax(0, 1.2fr)", narrow: "minmax(0, 1fr)", cell: nameOf },
+    { id: "domain", header: "Domain", width: "minmax(0, 1.4fr)", spare: true, cell: ({ path }) => path.slice(0, -1).join(" / ") },
+    { id: "state", header: "State", width: "7rem", narrow: "6rem", cell: stateWords },
+    amount("used", `${unit} in use`, ({ used }) => used[resource]),
+    amount("free", `${unit} free`, ({ free }) => free[resource]),
+  ];
 }
 
 function foundWords(count: number): string {

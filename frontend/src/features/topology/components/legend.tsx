@@ -4,7 +4,15 @@ import styles from "./topology.module.css";
 
 const SHOWN = 6;
 
-export function Legend({ legend, isOfWorkloads }: { legend: Colors; isOfWorkloads: boolean }) {
+export interface LegendProps {
+  legend: Colors;
+  isOfWorkloads: boolean;
+  /** Whether domains that come near to taking a workload are outlined, and whether selected hosts are. */
+  hasNear: boolean;
+  hasSelected: boolean;
+}
+
+export function Legend({ legend, isOfWorkloads, hasNear, hasSelected }: LegendProps) {
   const groups = [...legend];
   return (
     <ul className={styles.legend} aria-label="Legend">
@@ -34,6 +42,18 @@ export function Legend({ legend, isOfWorkloads }: { legend: Colors; isOfWorkload
         <span className={`${styles.swatch ?? ""} ${styles.unready ?? ""}`} />
         not ready
       </li>
+      {hasNear && (
+        <li>
+          <span className={`${styles.swatch ?? ""} ${styles.near ?? ""}`} />
+          near fit
+        </li>
+      )}
+      {hasSelected && (
+        <li>
+          <span className={`${styles.swatch ?? ""} ${styles.selected ?? ""}`} />
+          selected
+        </li>
+      )}
     </ul>
   );
 }

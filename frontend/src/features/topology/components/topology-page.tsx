@@ -11,12 +11,14 @@ import { View } from "@/components/ui/view";
 import type { TopologyMap } from "@/lib/api/types";
 import { formatAmount, formatAmountOf, shortResource } from "@/lib/format/amounts";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
+import { PHONE, useMedia } from "@/lib/hooks/use-media";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { useShownTopology } from "../api/shown";
-import { mapQuery, nearFitsQuery, topologiesQuery } from "../api/topology";
-import { nearByPath, worthTelling } from "../model/fits";
-import { COLOURINGS, type Colouring, closedWords, firstResource, hostsOf, isOfWorkloads, largestFit, legendOf } from "../model/map";
+import { fitsQuery, mapQuery, nearFitsQuery, topologiesQuery } from "../api/topology";
+import { gangWords, nearByPath, podOf, sizeOf, unitOf, worthTelling } from "../model/fits";
+import { COLOURINGS, type Colouring, closedWords, firstResource, hostsOf, isOfWorkloads, largestFit, legendOf, shownBlock } from "../model/map";
+import { BlockRows } from "./block-rows";
 import { Fits } from "./fits";
 import fits from "./fits.module.css";
 import { Fragmentation } from "./fragmentation";
@@ -28,7 +30,6 @@ import { NearFits } from "./near-fits";
 import styles from "./topology.module.css";
 
 export function TopologyPage() {
-  const url = useUrl();
   const topologies = useQuery(topologiesQuery);
   const names = topologies.data?.items.map((item) => item.metadata.name) ?? [];
   const name = useShownTopology(names);
@@ -43,7 +44,7 @@ export function TopologyPage() {
         map.data && (
           <>
             <Choosers names={names} name={name} map={map.data} />
-            <HostTools domains={zoomedIn(map.data, url.get("zoom"))} sought={sought} onSought={setSought}>
+            <HostTools domains={map.data.domains} sought={sought} onSought={setSought}>
               <CordonSelected names={[...selected].sort(byHostName)} onDone={() => setSelected(new Set())} />
             </HostTools>
           </>
@@ -76,11 +77,14 @@ function FreeWords({ map, resource }: { map: TopologyMap; resource: string }) {
   const free = map.domains.reduce((sum, domain) => sum + (domain.free[resource] ?? 0), 0);
   const best = largestFit(hosts, resource);
   const closed = closedWords(hosts);
+  const size = sizeOf(useUrl().get("size") || "1");
+  const gangs = gangWords(useQuery(fitsQuery(map.topology, podOf(resource, size))).data?.fits ?? []);
   return (
     <>
       {hosts.length.toLocaleString("en")} {hosts.length === 1 ? "host" : "hosts"}
       {closed && `, ${closed}`}; {formatAmountOf(resource, free)} free
       {best.host !== "" && <>, at most {formatAmount(resource, best.free)} on one host, <span className={styles.name}>{best.host}</span></>}
+      {gangs !== "" && `; largest gang of ${size} ${unitOf(resource)} pods: ${gangs}`}
     </>
   );
 }
@@ -148,6 +152,9 @@ function Map({ map, sought, selected, onSelect }: MapProps) {
   const legend = legendOf(hosts, colouring);
   const zoom = url.get("zoom");
   const domains = zoomedIn(map, zoom);
+  // On a phone one block is shown at a time.
+  const isPhone = useMedia(PHONE);
+  const block = isPhone ? shownBlock(map.domains, zoom) : undefined;
   const unready = hosts.filter((domain) => domain.host && !domain.host.ready).length;
   const opened = hosts.find((domain) => domain.host?.name === url.get("host"));
   useHotkeys({ ...(zoom !== "" && url.get("host") === "" && { Escape: () => url.change({ zoom: zoom.split("/").slice(0, -1).join("/") }) }) });
@@ -159,8 +166,8 @@ function Map({ map, sought, selected, onSelect }: MapProps) {
         <p className={styles.soft}>
           <FreeWords map={map} resource={resource} />
         </p>
-        {!isTable(url) && <Legend legend={legend} isOfWorkloads={isOfWorkloads(colouring)} />}
-        {zoom !== "" && <Button onClick={() => url.change({ zoom: "" })}>Show all domains, not only {zoom}</Button>}
+        {!isTable(url) && <Legend legend={legend} isOfWorkloads={isOfWorkloads(colouring)} hasNear={near.size > 0} hasSelected={selected.size > 0} />}
+        {zoom !== "" && <ZoomPath topology={map.topology} path={zoom.split("/")} />}
       </div>
     </>
   );
@@ -172,7 +179,10 @@ function Map({ map, sought, selected, onSelect }: MapProps) {
       ) : isTable(url) ? (
         <HostTable {...shared} />
       ) : (
-        <HeatMapView {...shared} {...{ colouring, legend, near }} opened={url.get("host")} onZoom={(path) => url.change({ zoom: path.join("/") })} />
+        <>
+          {block && <BlockRows domains={map.domains} shown={block.path.at(-1) ?? ""} resource={resource} onShow={(name) => url.change({ zoom: name }, "replace")} />}
+          <HeatMapView {...shared} domains={block && zoom === "" ? block.children : domains} {...{ colouring, legend, near }} opened={url.get("host")} onZoom={(path) => url.change({ zoom: path.join("/") })} />
+        </>
       )}
       {isTable(url) && beside}
       {hosts.length > 0 && (
@@ -183,6 +193,25 @@ function Map({ map, sought, selected, onSelect }: MapProps) {
       )}
       {opened && <HostPanel key={opened.path.join("/")} domain={opened} resource={resource} onClose={() => url.change({ host: "" }, "replace")} />}
     </>
+  );
+}
+
+/** The way to what is shown: each domain above it zooms out. */
+function ZoomPath({ topology, path }: { topology: string; path: string[] }) {
+  const url = useUrl();
+  const above = [{ words: topology, zoom: "" }, ...path.slice(0, -1).map((words, depth) => ({ words, zoom: path.slice(0, depth + 1).join("/") }))];
+  return (
+    <nav className={styles.path} aria-label="Zoom">
+      {above.map(({ words, zoom }) => (
+        <span key={zoom}>
+          <Button look="quiet" onClick={() => url.change({ zoom })}>
+            {words}
+          </Button>{" "}
+          /
+        </span>
+      ))}
+      <span aria-current="location">{path.at(-1)}</span>
+    </nav>
   );
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { LevelFit, NearFit } from "@/lib/api/types";
 
-import { nearByPath, nearWords, podOf, scattered, sizeOf, unitOf, worthTelling } from "./fits";
+import { gangWords, nearByPath, nearWords, podOf, scattered, sizeOf, unitOf, worthTelling } from "./fits";
 
 const fit: LevelFit = { flavor: "gpu", level: "rack", domains: 2, withRoom: 2, largest: 6, domain: ["r1"], together: 8, fragmentation: 250 };
 const near: NearFit = {
@@ -35,6 +35,12 @@ test("a size is at least one, whatever was typed", () => {
 test("room outside the largest domain is scattered", () => {
   expect(scattered(fit)).toBe(0.25);
   expect(scattered({ ...fit, largest: 0, together: 0, fragmentation: 0 })).toBe(0);
+});
+
+test("the largest gang is told for each level, of the flavor where it is larger", () => {
+  const host = { ...fit, level: "kubernetes.io/hostname", largest: 2 };
+  expect(gangWords([fit, host, { ...fit, flavor: "other", largest: 9 }])).toBe("rack 9, hostname 2");
+  expect(gangWords([])).toBe("");
 });
 
 test("a domain tells what it lacks for the pod set that lacks most", () => {

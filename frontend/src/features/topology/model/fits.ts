@@ -27,6 +27,13 @@ export function scattered(fit: LevelFit): number {
   return shareOf(fit.fragmentation, 1000);
 }
 
+/** The largest gang of each level, the highest level first; of several flavors the one with the larger gang: "block 512, rack 64". */
+export function gangWords(fits: readonly LevelFit[]): string {
+  const largest = new Map<string, number>();
+  for (const { level, largest: pods } of fits) largest.set(level, Math.max(pods, largest.get(level) ?? 0));
+  return [...largest].map(([level, pods]) => `${level.split("/").at(-1) ?? level} ${pods.toLocaleString("en")}`).join(", ");
+}
+
 /** The near fits by the path of their domain; of several pod sets, the one that lacks most. */
 export function nearByPath(near: NearFit[]): Map<string, NearFit> {
   const found = new Map<string, NearFit>();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { TopologyDomain } from "@/lib/api/types";
 
-import { cellAfter, cellAt, heatMapOf, isSought, matchesOf } from "./heat-map";
+import { areCards, cellAfter, cellAt, heatMapOf, isSought, matchesOf } from "./heat-map";
 
 function domain(path: string[], children: TopologyDomain[] = []): TopologyDomain {
   const hosts = children.length === 0 ? 1 : children.reduce((sum, child) => sum + child.hosts, 0);
@@ -31,6 +31,16 @@ test.each([
   expect(map.height).toBeLessThanOrEqual(2 * height);
   expect(Math.max(...map.cells.map(({ x }) => x + map.size))).toBeLessThanOrEqual(width - 48);
   expect(new Set(map.cells.map(({ x, y }) => `${x},${y}`)).size).toBe(10_000);
+});
+
+test("the hosts of one rack are cards with room for their workloads, however many there are", () => {
+  const hosts = cluster(1, 1, 64)[0]?.children[0]?.children ?? [];
+  expect(areCards(hosts)).toBe(true);
+  expect(areCards(cluster(2, 1, 2))).toBe(false);
+  const map = heatMapOf(hosts, 1200, 900);
+  expect(map.size).toBe(44);
+  expect(map.labels.every(({ width }) => width >= 200)).toBe(true);
+  expect(new Set(map.cells.map(({ x, y }) => `${x},${y}`)).size).toBe(64);
 });
 
 test("few hosts have large cells, in natural order", () => {

@@ -38,11 +38,20 @@ const NAME_WIDTH = 64;
 const GAP = 1;
 const RACK_GAP = 6;
 const BLOCK_GAP = 16;
+/** Hosts of one rack are cards: a large cell with the names of its workloads beside it. */
+const CARD_SIZE = 44;
+const CARD_WIDTH = 208;
 const LABEL_HEIGHT = 18;
 const MIN_BLOCK_WIDTH = 96;
 
+/** Whether only the hosts of one domain are shown, which have room for cards. */
+export function areCards(domains: readonly TopologyDomain[]): boolean {
+  return domains.length > 0 && domains.every(({ host }) => host);
+}
+
 /** The map in a width, with the largest cells with which it is at most so high; the smallest where none are small enough. */
 export function heatMapOf(domains: TopologyDomain[], width: number, maxHeight: number): HeatMap {
+  if (areCards(domains)) return placed(domains, width, CARD_SIZE);
   for (const size of LARGE_SIZES) {
     const large = placed(domains, width, size);
     if (large.height <= LARGE_SHARE * maxHeight) return large;
@@ -62,7 +71,7 @@ function placed(domains: TopologyDomain[], width: number, size: number): HeatMap
   const indent = size >= NAMED_SIZE && domains.some(({ children }) => children.some(({ host }) => !host)) ? NAME_WIDTH : 0;
   const bottoms = Array.from({ length: columns }, () => 0);
   let rack = 0;
-  [...domains].sort(byName).forEach((domain, block) => {
+  [...domains].sort(byDomainName).forEach((domain, block) => {
     const column = block % columns;
     const [x, y] = [column * (columnWidth + BLOCK_GAP), bottoms[column] ?? 0];
     map.labels.push({ words: domain.path.at(-1) ?? "", path: domain.path, x, y, width: columnWidth, ...(domain.host && { host: domain.host.name }) });
@@ -90,13 +99,14 @@ function placed(domains: TopologyDomain[], width: number, size: number): HeatMap
 
 /** As wide as makes blocks about square, never too narrow for their names. */
 function blockWidth(domains: TopologyDomain[], size: number): number {
+  if (areCards(domains)) return CARD_WIDTH;
   const most = Math.max(1, ...domains.map(({ hosts }) => hosts));
   return Math.max(MIN_BLOCK_WIDTH, Math.ceil(Math.sqrt(most * 2)) * (size + GAP));
 }
 
 /** The hosts of a domain by their lowest domain, all in natural order. */
 function racksOf(domain: TopologyDomain): TopologyDomain[][] {
-  const children = [...domain.children].sort(byName);
+  const children = [...domain.children].sort(byDomainName);
   if (domain.host) return [[domain]];
   const hosts = children.filter((child) => child.host);
   const racks = children.filter((child) => !child.host).flatMap(racksOf);
@@ -106,7 +116,7 @@ function racksOf(domain: TopologyDomain): TopologyDomain[][] {
 const natural = new Intl.Collator("en", { numeric: true });
 
 /** By name, block-2 before block-10. */
-function byName(one: TopologyDomain, other: TopologyDomain): number {
+export function byDomainName(one: TopologyDomain, other: TopologyDomain): number {
   return natural.compare(one.path.at(-1) ?? "", other.path.at(-1) ?? "");
 }
 
@@ -161,7 +171,7 @@ export function matchesOf(hosts: TopologyDomain[], text: string): TopologyDomain
   const sought = text.trim().toLowerCase();
   if (sought === "") return [];
   const found = hosts.filter(({ host }) => host?.name.toLowerCase().includes(sought));
-  return found.sort((one, other) => (one.host?.name.length ?? 0) - (other.host?.name.length ?? 0) || byName(one, other));
+  return found.sort((one, other) => (one.host?.name.length ?? 0) - (other.host?.name.length ?? 0) || byDomainName(one, other));
 }
 
 /** Whether a host has a text in its name, or stands in a domain of that name. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { HostWorkload, TopologyDomain } from "@/lib/api/types";
 
-import { domainAt, fillOf, firstResource, hostsOf, hostWorkloadWords, isOfWorkloads, largestFit, legendOf, piecesOf, resourceWords } from "./map";
+import { domainAt, fillOf, firstResource, hostsOf, hostWorkloadWords, isOfWorkloads, largestFit, legendOf, piecesOf, resourceWords, shownBlock } from "./map";
 
 const GPU = "nvidia.com/gpu";
 
@@ -111,4 +111,13 @@ test("hosts have the color of their flavor, or of how much of them is free", () 
   expect([FULL, other].map((domain) => piecesOf(domain, GPU, "flavor", legend))).toEqual([[{ share: 1, color: "--queue-1" }], [{ share: 1, color: "--queue-2" }]]);
   expect([FULL, HALF].map((domain) => piecesOf(domain, GPU, "free", legendOf([], "free")))).toEqual([[], [{ share: 1, color: "--use-3" }]]);
   expect(legendOf([], "free").get("33 to 50% free")).toBe("--use-3");
+});
+
+test("one domain of the highest level is shown at a time: the one that is zoomed into, else the first by name", () => {
+  const named = (name: string): TopologyDomain => ({ ...BLOCK, path: [name] });
+  const blocks = [named("b10"), named("b2")];
+  expect(shownBlock(blocks, "")?.path).toEqual(["b2"]);
+  expect(shownBlock(blocks, "b10/h1")?.path).toEqual(["b10"]);
+  expect(shownBlock([BLOCK], "")).toBeUndefined();
+  expect(shownBlock([FULL, HALF], "")).toBeUndefined();
 });

@@ -42,6 +42,13 @@ export function domainAt(domains: TopologyDomain[], path: string[]): TopologyDom
   return undefined;
 }
 
+/** The domain of the highest level that the address zooms into, else the first by name; undefined where there is one level or one domain. */
+export function shownBlock(domains: TopologyDomain[], zoom: string): TopologyDomain | undefined {
+  if (domains.length < 2 || domains.every(({ host }) => host)) return undefined;
+  const name = zoom.split("/")[0] ?? "";
+  return domains.find(({ path }) => path[0] === name) ?? [...domains].sort((one, other) => byName(one.path[0] ?? "", other.path[0] ?? ""))[0];
+}
+
 /** How full a domain is with one resource, others' use included. */
 export function fillOf(domain: TopologyDomain, resource: string): number {
   const used = (domain.used[resource] ?? 0) + (domain.others[resource] ?? 0);
