@@ -10,11 +10,12 @@ import { announce } from "@/components/ui/notices";
 import { problemOf } from "@/lib/api/problem";
 import type { Explanation, Simulation, SpecEdit, WorkloadObject } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
+import { PAST_REFUSAL } from "@/lib/past";
 import { refusalFor } from "@/lib/permissions";
 
 import { applyEdit, editSimulationQuery } from "../api/edits";
 import { canBeUnblocked } from "../model/actions";
-import { type Change, changesOf, resultOf } from "../model/edits";
+import { type Change, changesOf, requestWords, resultOf } from "../model/edits";
 import styles from "./verdict.module.css";
 
 export function Remedies({ explanation, workload }: { explanation: Explanation; workload: WorkloadObject }) {
@@ -95,7 +96,8 @@ function RemedyCard({ edit, workload }: { edit: SpecEdit; workload: WorkloadObje
     onError: (error) => announce(problemOf(error).detail || String(error), "bad"),
   });
   const need = edit.kind === "Workload" ? ({ on: "workload", namespace: workload.metadata.namespace ?? "" } as const) : ({ on: "queue", clusterQueue: edit.name } as const);
-  const refusal = refusalFor(identity, need) ?? (simulated.data === undefined ? "Simulate it first" : undefined);
+  const role = refusalFor(identity, need);
+  const refusal = role ?? (simulated.data === undefined ? "Simulate it first" : undefined);
   const changes = simulated.data === undefined ? [] : changesOf(simulated.data.manifest, edit);
   return (
     <li ref={card} className={styles.card}>
@@ -108,13 +110,25 @@ function RemedyCard({ edit, workload }: { edit: SpecEdit; workload: WorkloadObje
         <Button refusal={simulated.data === undefined ? "Simulate it first" : undefined} onClick={() => setShown(true)}>
           Diff
         </Button>
-        <Button look="primary" refusal={applying.isPending ? "In progress…" : refusal} onClick={() => applying.mutate()} aria-label={`Apply: ${edit.text}`}>
-          Apply
-        </Button>
+        {role !== undefined && role !== PAST_REFUSAL && identity !== undefined ? (
+          <Button hint={role} aria-label={`Copy request: ${edit.text}`} onClick={() => void copyRequest(edit, workload)}>
+            Copy request
+          </Button>
+        ) : (
+          <Button look="primary" refusal={applying.isPending ? "In progress…" : refusal} onClick={() => applying.mutate()} aria-label={`Apply: ${edit.text}`}>
+            Apply
+          </Button>
+        )}
       </div>
       {shown && <DiffDialog edit={edit} changes={changes} onClose={() => setShown(false)} />}
     </li>
   );
+}
+
+/** Copies a request for the edit with the address of the workload. */
+async function copyRequest(edit: SpecEdit, { metadata }: WorkloadObject): Promise<void> {
+  await navigator.clipboard.writeText(`${requestWords(edit, `${metadata.namespace ?? ""}/${metadata.name}`)}\n${window.location.href}`);
+  announce("Copied the request");
 }
 
 /** Whether an element has been in view. */

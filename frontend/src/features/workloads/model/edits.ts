@@ -63,3 +63,8 @@ export function resultOf({ workloads, effects }: Simulation, key: string): Resul
   if (found.verdict === "MakesRoom") return { words: `Starts after preempting ${victims} ${victims === 1 ? "workload" : "workloads"}`, good: true };
   return { words: `Stays pending: ${found.sentence}`, good: false };
 }
+
+/** A request for the edit, for users without the role: "Raise quota of vision by 192 GPU, so that team-a/train can start (needs admin)". */
+export function requestWords({ text, requires }: Pick<SpecEdit, "text" | "requires">, workload: string): string {
+  return `${text}, so that ${workload} can start (needs the role ${requires})`;
+}

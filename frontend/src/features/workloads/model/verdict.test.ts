@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { barOf, bindingOf } from "@/components/ui/constraint-model";
 import type { Blocker, Explanation, WorkloadObject } from "@/lib/api/types";
 
-import { changesOf, edited, resultOf } from "./edits";
+import { changesOf, edited, requestWords, resultOf } from "./edits";
 import { otherWords, verdictOf } from "./verdict";
 
 const clock = (at: string) => at.slice(11, 16);
@@ -64,6 +64,10 @@ test("a simulation says whether the workload then starts", () => {
   const simulation = { workloads: [{ workload: "a/x", verdict: "MakesRoom", victims: [{}] }], effects: [] } as never;
   expect(resultOf(simulation, "a/x")).toEqual({ words: "Starts after preempting 1 workload", good: true });
   expect(resultOf({ workloads: [], effects: [{ workload: "a/x", what: "Starts" }] } as never, "a/x").good).toBe(true);
+});
+
+test("an edit without the role for it becomes a request", () => {
+  expect(requestWords({ text: "Raise quota of vision by 192 GPU", requires: "admin" }, "team-a/train")).toBe("Raise quota of vision by 192 GPU, so that team-a/train can start (needs the role admin)");
 });
 
 test("one in backoff says when it is tried again, and why", () => {
