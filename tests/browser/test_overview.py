@@ -81,6 +81,12 @@ def test_overview_answers_in_five_seconds_and_does_not_shift(
     assert page.evaluate("window.shifts") <= MAX_LAYOUT_SHIFT
     assert screen.violations() == []
     _a_chart_has_a_table_and_a_brush(screen, client)
+    # On a phone a queue has two lines, and the chart shows use alone.
+    page.set_viewport_size({"width": 390, "height": 844})
+    line = queues.get_by_role("listitem").filter(has_text=QUEUE)
+    expect(line).to_contain_text(re.compile(r"\d/4.*pending.*p95 .*oldest"))
+    expect(page.get_by_role("figure", name="Pending demand")).to_be_hidden()
+    assert screen.violations() == []
 
 
 def test_the_chart_is_grouped_as_chosen_and_filtered_by_a_queue(

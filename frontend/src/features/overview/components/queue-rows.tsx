@@ -5,10 +5,12 @@ import type { CSSProperties } from "react";
 import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
 import { Failed } from "@/components/ui/states";
-import type { QueueSummary } from "@/lib/api/types";
+import type { QueueRow, QueueSummary } from "@/lib/api/types";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 import { formatDuration, secondsBetween } from "@/lib/format/times";
+import { PHONE, useMedia } from "@/lib/hooks/use-media";
 
+import { largestQueues } from "../model/figures";
 import styles from "./overview-page.module.css";
 
 /** Left out on a narrow screen; the page of a queue has them. */
@@ -16,6 +18,8 @@ const SPARE = ["Borrowed", "Pending"];
 
 export function QueueRows({ query, resource, queue }: { query: UseQueryResult<QueueSummary>; resource: string; queue: string }) {
   const { data } = query;
+  const isPhone = useMedia(PHONE);
+  const { shown, more } = largestQueues(data?.queues ?? [], queue);
   const heads = ["Queue", `Use, ${shortResource(resource)}`, ...["Borrowed", "Pending", "Wait p95", "Oldest"].map((words) => ({ words, figure: true as const, ...(SPARE.includes(words) && { spare: true as const }) }))];
   return (
     <section className={styles.pane} aria-label="Queues">
@@ -24,20 +28,16 @@ export function QueueRows({ query, resource, queue }: { query: UseQueryResult<Qu
         <RouterLink to="/queues">All</RouterLink>
       </header>
       {query.isError && data === undefined && <Failed error={query.error} onRetry={() => void query.refetch()} />}
-      {data && (
+      {data && isPhone && <PhoneRows rows={shown} resource={resource} at={data.at} />}
+      {data && !isPhone && (
         <PlainTable label="Queues" heads={heads}>
-          {data.queues.filter(({ clusterQueue }) => queue === "" || clusterQueue === queue).map((row) => (
+          {shown.map((row) => (
             <tr key={row.clusterQueue}>
               <th scope="row" className={styles.queue}>
                 <RouterLink to={`/queues/${encodeURIComponent(row.clusterQueue)}`}>{row.clusterQueue}</RouterLink>
               </th>
               <td>
-                <span className={styles.use}>
-                  <span className="number">
-                    {formatAmount(resource, row.used, row.nominal)}/{formatAmount(resource, row.nominal)}
-                  </span>
-                  <span className={styles.bar} style={barOf(row)} aria-hidden="true" />
-                </span>
+                <Use row={row} resource={resource} />
               </td>
               <td data-figure data-spare>
                 {formatAmount(resource, row.borrowed, row.nominal)}
@@ -45,19 +45,55 @@ export function QueueRows({ query, resource, queue }: { query: UseQueryResult<Qu
               <td data-figure data-spare>
                 {row.pendingWorkloads.toLocaleString("en")}
               </td>
-              <td data-figure>{row.waitP95Seconds === null ? "—" : formatDuration(row.waitP95Seconds)}</td>
-              <td data-figure>
-                {row.oldestPendingAt ? formatDuration(secondsBetween(row.oldestPendingAt, data.at)) : "—"}
-              </td>
+              <td data-figure>{waitWords(row)}</td>
+              <td data-figure>{oldestWords(row, data.at)}</td>
             </tr>
           ))}
         </PlainTable>
       )}
+      {more > 0 && <RouterLink to="/queues">{more.toLocaleString("en")} more</RouterLink>}
     </section>
   );
 }
 
-function barOf({ used, nominal, borrowed }: QueueSummary["queues"][number]): CSSProperties {
+/** Two lines each: name and use, then what is pending and how long it waits. */
+function PhoneRows({ rows, resource, at }: { rows: QueueRow[]; resource: string; at: string }) {
+  return (
+    <ul aria-label="Queues">
+      {rows.map((row) => (
+        <li key={row.clusterQueue} className={styles.phoneRow}>
+          <RouterLink to={`/queues/${encodeURIComponent(row.clusterQueue)}`}>{row.clusterQueue}</RouterLink>
+          <Use row={row} resource={resource} />
+          <span className={styles.detail}>{row.pendingWorkloads.toLocaleString("en")} pending</span>
+          <span className={styles.detail}>
+            p95 {waitWords(row)}, oldest {oldestWords(row, at)}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Use({ row, resource }: { row: QueueRow; resource: string }) {
+  return (
+    <span className={styles.use}>
+      <span className="number">
+        {formatAmount(resource, row.used, row.nominal)}/{formatAmount(resource, row.nominal)}
+      </span>
+      <span className={styles.bar} style={barOf(row)} aria-hidden="true" />
+    </span>
+  );
+}
+
+function waitWords({ waitP95Seconds }: QueueRow): string {
+  return waitP95Seconds === null ? "—" : formatDuration(waitP95Seconds);
+}
+
+function oldestWords({ oldestPendingAt }: QueueRow, at: string): string {
+  return oldestPendingAt ? formatDuration(secondsBetween(oldestPendingAt, at)) : "—";
+}
+
+function barOf({ used, nominal, borrowed }: QueueRow): CSSProperties {
   const whole = Math.max(used, nominal, 1);
   return { "--own": (used - borrowed) / whole, "--all": used / whole, "--nominal": nominal / whole } as CSSProperties;
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import type { CapacityPoint, Causes, QueueSummary, SystemStatus, WaitTimes } from "@/lib/api/types";
+import type { CapacityPoint, Causes, QueueRow, QueueSummary, SystemStatus, WaitTimes } from "@/lib/api/types";
 
-import { cycleWords, pendingChange, schedulingOf, unschedulableOf, waitChange } from "./figures";
+import { cycleWords, largestQueues, pendingChange, schedulingOf, unschedulableOf, waitChange } from "./figures";
 
 test("only causes of unschedulable workloads count as such", () => {
   const causes = [
@@ -46,4 +46,11 @@ test("the wait of a day is compared with that of as many days as the log has", (
   expect(waitChange(day, week("2026-01-01T00:00:00Z", 2460))).toBe("as in 7 d");
   expect(waitChange(day, week("2026-11-26T00:00:00Z", 1980)), "the day is most of the log").toBeUndefined();
   expect(waitChange(day, week("2026-01-01T00:00:00Z", null))).toBeUndefined();
+});
+
+test("the six queues with the most quota are shown by name, the others are counted", () => {
+  const rows = ["a", "b", "c", "d", "e", "f", "g", "h"].map((clusterQueue, index) => ({ clusterQueue, nominal: index === 0 ? 0 : index === 7 ? 100 : 8 }) as QueueRow);
+  const { shown, more } = largestQueues(rows, "");
+  expect([shown.map(({ clusterQueue }) => clusterQueue), more]).toEqual([["b", "c", "d", "e", "f", "h"], 2]);
+  expect(largestQueues(rows, "a")).toEqual({ shown: [rows[0]], more: 0 });
 });

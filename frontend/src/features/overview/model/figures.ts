@@ -1,5 +1,5 @@
 // Figures of the overview from what the API tells.
-import type { CapacityPoint, Causes, CycleSummary, QueueSummary, SystemStatus, WaitTimes } from "@/lib/api/types";
+import type { CapacityPoint, Causes, CycleSummary, QueueRow, QueueSummary, SystemStatus, WaitTimes } from "@/lib/api/types";
 import { formatDuration, formatSpan, secondsBetween } from "@/lib/format/times";
 
 const LATE_SECONDS = 10;
@@ -53,4 +53,13 @@ export function cycleWords({ total }: Pick<CycleSummary, "total">): string {
   if (total.plans === 0) return "";
   const milliseconds = total.p95Microseconds / 1000;
   return `cycle p95 ${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds).toLocaleString("en")} ms`;
+}
+
+const SHOWN_QUEUES = 6;
+
+/** The queues with the most nominal quota by name, and how many others there are; one alone where the page is filtered by it. */
+export function largestQueues(rows: readonly QueueRow[], queue: string): { shown: QueueRow[]; more: number } {
+  if (queue !== "") return { shown: rows.filter(({ clusterQueue }) => clusterQueue === queue), more: 0 };
+  const largest = [...rows].sort((one, other) => other.nominal - one.nominal || one.clusterQueue.localeCompare(other.clusterQueue, "en", { numeric: true })).slice(0, SHOWN_QUEUES);
+  return { shown: rows.filter((row) => largest.includes(row)), more: rows.length - largest.length };
 }
