@@ -155,8 +155,8 @@ def test_a_gang_for_which_no_host_is_left_is_evicted_with_the_reason(
     screen.page.get_by_role("button", name="Table", exact=True).click()
     hosts = screen.page.get_by_role("grid", name="Hosts")
     lost = hosts.get_by_role("row").filter(has_text="host-1")
-    told = ["", "host-1", "rack-1", "Not ready", "0", "0"]
-    expect(lost.get_by_role("gridcell")).to_have_text(told)
+    cells = ["", "host-1", "rack-1", "Not ready", "0", "0"]
+    expect(lost.get_by_role("gridcell")).to_have_text(cells)
     assert screen.violations() == []
     assert screen.complaints == []
     context.close()
