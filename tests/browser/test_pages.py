@@ -35,7 +35,7 @@ LISTS = {
     "/attention": "[aria-label='Alerts by cause'] > li",
     "/simulations": "tbody tr",
     "/configuration": "tbody tr",
-    "/topology?view=table": "tbody tr",
+    "/topology?view=table": "[role=row]:has([role=gridcell])",
 }
 """Pages that are a list, with what selects its rows."""
 UNDER_CHARTS = ("/events", "/cycles")
