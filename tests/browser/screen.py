@@ -44,7 +44,8 @@ SMALL_TARGETS = """
     const { visibility, clipPath } = getComputedStyle(element);
     if (visibility === 'hidden' || clipPath !== 'none' || isInSentence(element)) continue;
     if (element.closest(besides)) continue;
-    element.scrollIntoView({block: 'nearest', inline: 'nearest'});
+    const whole = element.closest('[role=row], tr, label') ?? element;
+    whole.scrollIntoView({block: 'nearest', inline: 'nearest'});
     const {left, top, width, height} = element.getBoundingClientRect();
     if (!element.isConnected || width <= 1 || height <= 1) continue;
     const [x, y] = [left + width / 2, top + height / 2];

@@ -1,33 +1,46 @@
-// A line of conditions: each a removable token, and one being written with suggestions below it.
+// A filter as a line of tokens over fields that are given as data, each removable, and one being written with suggestions.
 // On a phone it fills the screen while a condition is written.
 import { X } from "lucide-react";
-import { type KeyboardEvent, type Ref, useId, useState } from "react";
+import { type KeyboardEvent, type Ref, useId, useRef, useState } from "react";
+
+import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 
 import { Button } from "./button";
 import styles from "./filter-bar.module.css";
+import { type FilterLanguage, fieldsFor, partsIn, type Suggestion, type TokenParts, tokenOf, withToken } from "./filter-language";
 
-export interface Suggestion {
-  /** What is written instead of the draft; one that ends with a colon is written on. */
-  token: string;
-  words: string;
-}
+export type { Suggestion } from "./filter-language";
 
 export interface FilterBarProps {
   label: string;
   placeholder: string;
-  tokens: string[];
-  draft: string;
-  suggestions: Suggestion[];
-  inputRef?: Ref<HTMLInputElement>;
-  onDraft: (draft: string) => void;
-  /** The draft is done, as written or as suggested. */
-  onCommit: (token: string) => void;
-  onRemove: (token: string) => void;
+  language: FilterLanguage;
+  /** The tokens of the filter. */
+  value: readonly string[];
+  /** Values of the field of a token that is being written. */
+  suggest: (parts: TokenParts) => Suggestion[];
+  /** What is being written, and whether it can be filtered by as it stands. */
+  onDraft?: (draft: string, token: string | undefined) => void;
+  onChange: (tokens: string[]) => void;
 }
 
-export function FilterBar(props: FilterBarProps) {
-  const { label, tokens, onRemove } = props;
+export function FilterBar({ label, placeholder, language, value, suggest, onDraft, onChange }: FilterBarProps) {
   const [isWriting, setWriting] = useState(false);
+  const [draft, setDraft] = useState("");
+  const input = useRef<HTMLInputElement>(null);
+  useHotkeys({ "/": () => input.current?.focus() });
+  const write = (next: string) => {
+    setDraft(next);
+    onDraft?.(next, tokenOf(language, next));
+  };
+  const commit = (written: string) => {
+    const token = tokenOf(language, written);
+    if (token === undefined) return;
+    write("");
+    onChange(withToken(language, value, token));
+  };
+  const remove = (token: string) => onChange(value.filter((known) => known !== token));
+  const parts = partsIn(language, draft);
   return (
     <div
       className={styles.bar}
@@ -45,13 +58,21 @@ export function FilterBar(props: FilterBarProps) {
         if (event.target instanceof HTMLInputElement) setWriting(true);
       }}
     >
-      {tokens.map((token) => (
-        <button key={token} type="button" className={styles.token} aria-label={`Remove ${token}`} onClick={() => onRemove(token)}>
+      {value.map((token) => (
+        <button key={token} type="button" className={styles.token} aria-label={`Remove ${token}`} onClick={() => remove(token)}>
           {token}
           <X aria-hidden="true" />
         </button>
       ))}
-      <DraftField {...props} />
+      <DraftField
+        {...{ label, placeholder, draft }}
+        tokens={value}
+        suggestions={parts.field === "" ? fieldsFor(language, parts) : suggest(parts)}
+        inputRef={input}
+        onDraft={write}
+        onCommit={commit}
+        onRemove={remove}
+      />
       {isWriting && (
         <Button look="primary" className={styles.done} onClick={() => setWriting(false)}>
           Done
@@ -61,7 +82,20 @@ export function FilterBar(props: FilterBarProps) {
   );
 }
 
-function DraftField(props: FilterBarProps) {
+interface DraftFieldProps {
+  label: string;
+  placeholder: string;
+  tokens: readonly string[];
+  draft: string;
+  suggestions: Suggestion[];
+  inputRef: Ref<HTMLInputElement>;
+  onDraft: (draft: string) => void;
+  /** The draft is done, as written or as suggested. */
+  onCommit: (token: string) => void;
+  onRemove: (token: string) => void;
+}
+
+function DraftField(props: DraftFieldProps) {
   const { label, placeholder, tokens, draft, suggestions, inputRef, onDraft } = props;
   const id = useId();
   const list = useSuggestionList(props);
@@ -94,7 +128,7 @@ function DraftField(props: FilterBarProps) {
 }
 
 /** Whether the suggestions are shown, which one is chosen, and the keys that choose. */
-function useSuggestionList({ tokens, draft, suggestions, onDraft, onCommit, onRemove }: FilterBarProps) {
+function useSuggestionList({ tokens, draft, suggestions, onDraft, onCommit, onRemove }: DraftFieldProps) {
   const [isShown, setShown] = useState(false);
   const [active, setActive] = useState(-1);
   const isOpen = isShown && suggestions.length > 0;

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 
-import { byFamily, eventFiltersIn, filtersWithout, isComplete, mostExcluding, partsOf, periodOf, tokensOf, withToken, withoutToken } from "./filters";
+import { partsIn, tokenOf, withToken } from "@/components/ui/filter-language";
+
+import { byFamily, eventFiltersIn, filtersOf, filtersWithout, LANGUAGE, mostExcluding, periodOf, tokensOf, withoutToken } from "./filters";
 
 test("fixed instants narrow the log and its histogram, a length that ends now does neither", () => {
   const url = { get: (name: string) => (name === "stream" ? "node/" : "") };
@@ -25,21 +27,22 @@ const NONE = { type: "", stream: "", actor: "", correlation: "", text: "", since
 test("filters are tokens, several of a field where they are alternatives", () => {
   const filters = { ...NONE, type: "workload.evicted,node.cordoned", actor: "user:ana" };
   expect(tokensOf(filters)).toEqual(["type:workload.evicted", "type:node.cordoned", "actor:user:ana"]);
-  expect(withToken(filters, "type:workload.held")).toEqual({ type: "workload.evicted,node.cordoned,workload.held" });
-  expect(withToken(filters, "actor:scheduler")).toEqual({ actor: "scheduler" });
-  expect(withToken(NONE, "object:node/")).toEqual({ stream: "node/" });
-  expect(withoutToken(filters, "type:workload.evicted")).toEqual({ type: "node.cordoned" });
-  expect(withoutToken(filters, "actor:user:ana")).toEqual({ actor: "" });
+  const more = (token: string) => filtersOf(withToken(LANGUAGE, tokensOf(filters), token));
+  expect(more("type:workload.held").type).toBe("workload.evicted,node.cordoned,workload.held");
+  expect(more("actor:scheduler").actor).toBe("scheduler");
+  expect(more("object:node/").stream).toBe("node/");
+  expect(withoutToken(filters, "type:workload.evicted")).toMatchObject({ type: "node.cordoned", actor: "user:ana" });
+  expect(withoutToken(filters, "actor:user:ana")).toMatchObject({ type: filters.type, actor: "" });
 });
 
 test("a token without a known field is a text, one with a field needs a value", () => {
-  expect(partsOf("actor:user:ana")).toEqual({ field: "actor", value: "user:ana" });
-  expect(["type:", " ", "type:a,b"].filter(isComplete)).toEqual([]);
-  expect(isComplete(" object:workload/team-a/train ")).toBe(true);
-  expect(withToken(NONE, " quota review ")).toEqual({ text: "quota review" });
+  expect(partsIn(LANGUAGE, "actor:user:ana")).toEqual({ excludes: false, field: "actor", value: "user:ana" });
+  expect(["type:", " ", "type:a,b"].map((draft) => tokenOf(LANGUAGE, draft))).toEqual([undefined, undefined, undefined]);
+  expect(tokenOf(LANGUAGE, " object:workload/team-a/train ")).toBe("object:workload/team-a/train");
+  expect(tokenOf(LANGUAGE, " quota review ")).toBe("quota review");
   const filters = { ...NONE, actor: "user:ana", text: "quota review" };
   expect(tokensOf(filters)).toEqual(["actor:user:ana", "quota review"]);
-  expect(withoutToken(filters, "quota review")).toEqual({ text: "" });
+  expect(withoutToken(filters, "quota review")).toMatchObject({ actor: "user:ana", text: "" });
 });
 
 test("the filter that excludes most is the one without which most events match", () => {

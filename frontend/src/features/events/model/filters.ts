@@ -1,4 +1,5 @@
 // What the log is narrowed to, and the range drawn over its histogram.
+import { type FilterLanguage, partsIn } from "@/components/ui/filter-language";
 import type { UrlState } from "@/lib/hooks/use-url";
 import { type TimeRange, boundsOf } from "@/lib/time-range";
 
@@ -19,28 +20,17 @@ export function eventFiltersIn(url: Pick<UrlState, "get">, { from, to }: Pick<Ti
   return { type, stream, actor, correlation, text: url.get("text"), since: from, until: to };
 }
 
+const isOneWord = (value: string) => !/[\s,]/.test(value);
+
 /** The fields of a token, and the filter that each stands for. */
 export const TOKEN_FIELDS = [
-  { name: "type", filter: "type", words: "Type of event; several are alternatives" },
-  { name: "object", filter: "stream", words: "Object, as workload/team-a/train or node/" },
-  { name: "actor", filter: "actor", words: "User, or scheduler" },
-  { name: "correlation", filter: "correlation", words: "Request, cycle or bulk action" },
+  { name: "type", filter: "type", words: "Type of event; several are alternatives", accepts: isOneWord },
+  { name: "object", filter: "stream", words: "Object, as workload/team-a/train or node/", accepts: isOneWord },
+  { name: "actor", filter: "actor", words: "User, or scheduler", single: true, accepts: isOneWord },
+  { name: "correlation", filter: "correlation", words: "Request, cycle or bulk action", single: true, accepts: isOneWord },
 ] as const;
 
-const SEVERAL = new Set(["type", "stream"]);
-
-/** A token taken apart; without a known field before its first colon it has none. */
-export function partsOf(token: string): { field: string; value: string } {
-  const colon = token.indexOf(":");
-  const field = token.slice(0, Math.max(0, colon)).trim();
-  return TOKEN_FIELDS.some(({ name }) => name === field) ? { field, value: token.slice(colon + 1).trim() } : { field: "", value: token };
-}
-
-/** Whether a token can be filtered by; without a field it is a text. */
-export function isComplete(token: string): boolean {
-  const { field, value } = partsOf(token);
-  return field === "" ? token.trim() !== "" : value !== "" && !/[\s,]/.test(value);
-}
+export const LANGUAGE: FilterLanguage = { fields: TOKEN_FIELDS, bare: "text" };
 
 /** The filters as tokens; a range in time is none. */
 export function tokensOf(filters: EventFilters): string[] {
@@ -48,21 +38,16 @@ export function tokensOf(filters: EventFilters): string[] {
   return filters.text === "" ? named : [...named, filters.text];
 }
 
-/** The change of the filters by one more token: an alternative where a field takes several, else instead of the one before. */
-export function withToken(filters: EventFilters, token: string): Partial<EventFilters> {
-  const { field, value } = partsOf(token);
-  const filter = TOKEN_FIELDS.find(({ name }) => name === field)?.filter;
-  if (filter === undefined) return { text: token.trim() };
-  const others = SEVERAL.has(filter) ? valuesOf(filters[filter]).filter((known) => known !== value) : [];
-  return { [filter]: [...others, value].join(",") };
+/** The filters that tokens say; those of one field are alternatives. */
+export function filtersOf(tokens: readonly string[]): Omit<EventFilters, "since" | "until"> {
+  const parts = tokens.map((token) => partsIn(LANGUAGE, token));
+  const valueOf = (name: string) => parts.flatMap(({ field, value }) => (field === name ? [value] : [])).join(",");
+  return { type: valueOf("type"), stream: valueOf("object"), actor: valueOf("actor"), correlation: valueOf("correlation"), text: valueOf("") };
 }
 
 /** The change of the filters by one token less. */
 export function withoutToken(filters: EventFilters, token: string): Partial<EventFilters> {
-  const { field, value } = partsOf(token);
-  const filter = TOKEN_FIELDS.find(({ name }) => name === field)?.filter;
-  if (filter === undefined) return { text: "" };
-  return { [filter]: valuesOf(filters[filter]).filter((known) => known !== value).join(",") };
+  return filtersOf(tokensOf(filters).filter((known) => known !== token));
 }
 
 function valuesOf(text: string): string[] {

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 
+import { partsIn, tokenOf } from "@/components/ui/filter-language";
 import type { Round } from "@/lib/api/types";
 
-import { changeOf, filtersIn, suggestionsOf, tokensOf } from "./filters";
+import { filtersIn, filtersOf, LANGUAGE, tokensOf, valuesFor } from "./filters";
 
 const NONE = filtersIn(() => "");
 
@@ -14,17 +15,17 @@ const ROUNDS = [round("a/p", "b/x", "InClusterQueue"), round("a/q", "a/p", "InCo
 
 test("each filter is a token, and a token sets one filter", () => {
   expect(tokensOf({ ...NONE, cohort: "campus", rule: "InClusterQueue" })).toEqual(["cohort:campus", "rule:InClusterQueue"]);
-  expect(changeOf("rule:InClusterQueue")).toEqual({ rule: "InClusterQueue" });
-  expect(changeOf(" team-a/train ")).toEqual({ workload: "team-a/train" });
-  expect(changeOf("rule:")).toBeUndefined();
-  expect(changeOf("phase:Running")).toBeUndefined();
+  expect(filtersOf(["rule:InClusterQueue", "workload:team-a/train"])).toEqual({ ...NONE, rule: "InClusterQueue", workload: "team-a/train" });
+  expect(tokenOf(LANGUAGE, " team-a/train ")).toBe("workload:team-a/train");
+  expect(tokenOf(LANGUAGE, "phase:Running")).toBeUndefined();
 });
 
+const suggested = (draft: string) => valuesFor(partsIn(LANGUAGE, draft), ROUNDS);
+
 test("values are suggested as the rounds have them, the most frequent first", () => {
-  expect(suggestionsOf("rule:", ROUNDS).map(({ token, words }) => `${token} ${words}`)).toEqual(["rule:InCohortReclamation 2 rounds", "rule:InClusterQueue 1 round"]);
-  expect(suggestionsOf("workload:a/", ROUNDS).map(({ token }) => token)).toEqual(["workload:a/p", "workload:a/q"]);
-  expect(suggestionsOf("victimQueue:", ROUNDS).map(({ token }) => token)).toEqual(["victimQueue:language"]);
-  expect(suggestionsOf("preemptorQueue:", ROUNDS).map(({ token }) => token)).toEqual(["preemptorQueue:vision"]);
-  expect(suggestionsOf("co", ROUNDS).map(({ token }) => token)).toEqual(["cohort:"]);
-  expect(suggestionsOf("clusterqueue:lan", ROUNDS).map(({ token }) => token)).toEqual(["clusterQueue:language"]);
+  expect(suggested("rule:").map(({ token, words }) => `${token} ${words}`)).toEqual(["rule:InCohortReclamation 2 rounds", "rule:InClusterQueue 1 round"]);
+  expect(suggested("workload:a/").map(({ token }) => token)).toEqual(["workload:a/p", "workload:a/q"]);
+  expect(suggested("victimQueue:").map(({ token }) => token)).toEqual(["victimQueue:language"]);
+  expect(suggested("preemptorQueue:").map(({ token }) => token)).toEqual(["preemptorQueue:vision"]);
+  expect(suggested("clusterqueue:lan").map(({ token }) => token)).toEqual(["clusterQueue:language"]);
 });

@@ -1,20 +1,21 @@
 // What the ledger is narrowed to, as tokens such as `cohort:campus`: one for each field, all in the address.
+import { type FilterLanguage, frequentValues, partsIn, type Suggestion, type TokenParts } from "@/components/ui/filter-language";
 import type { Round } from "@/lib/api/types";
 
 import { rulesListOf } from "./ledger";
 
 export const FILTER_FIELDS = [
-  { name: "workload", words: "Preemptor or victim, as namespace/name" },
-  { name: "clusterQueue", words: "ClusterQueue of either side" },
-  { name: "preemptorQueue", words: "ClusterQueue of the preemptor" },
-  { name: "victimQueue", words: "ClusterQueue of a victim" },
-  { name: "cohort", words: "Cohort of either side" },
-  { name: "rule", words: "Rule by which a victim was preempted" },
+  { name: "workload", words: "Preemptor or victim, as namespace/name", single: true },
+  { name: "clusterQueue", words: "ClusterQueue of either side", single: true },
+  { name: "preemptorQueue", words: "ClusterQueue of the preemptor", single: true },
+  { name: "victimQueue", words: "ClusterQueue of a victim", single: true },
+  { name: "cohort", words: "Cohort of either side", single: true },
+  { name: "rule", words: "Rule by which a victim was preempted", single: true },
 ] as const;
 export type FilterField = (typeof FILTER_FIELDS)[number]["name"];
 export type Filters = Record<FilterField, string>;
 
-const MAX_SUGGESTIONS = 10;
+export const LANGUAGE: FilterLanguage = { fields: FILTER_FIELDS, bare: { field: "workload" } };
 
 /** The filters that an address has. */
 export function filtersIn(get: (name: string) => string): Filters {
@@ -26,30 +27,17 @@ export function tokensOf(filters: Filters): string[] {
   return FILTER_FIELDS.flatMap(({ name }) => (filters[name] === "" ? [] : [`${name}:${filters[name]}`]));
 }
 
-/** The change that a token makes; undefined for what is none. A word without a field is a workload. */
-export function changeOf(token: string): Partial<Filters> | undefined {
-  const text = token.trim();
-  const colon = text.indexOf(":");
-  const name = colon < 0 ? "workload" : text.slice(0, colon);
-  const value = text.slice(colon + 1);
-  const field = FILTER_FIELDS.find((known) => known.name === name);
-  return field === undefined || value === "" ? undefined : { [field.name]: value };
+/** The filters that tokens say. */
+export function filtersOf(tokens: readonly string[]): Filters {
+  const parts = tokens.map((token) => partsIn(LANGUAGE, token));
+  return filtersIn((name) => parts.find(({ field }) => field === name)?.value ?? "");
 }
 
-/** Fields for the beginning of a name; after a colon the values that the rounds have, the most frequent first. */
-export function suggestionsOf(draft: string, rounds: readonly Round[]): { token: string; words: string }[] {
-  const text = draft.trim().toLowerCase();
-  const colon = text.indexOf(":");
-  if (colon < 0) return FILTER_FIELDS.filter(({ name }) => name.toLowerCase().startsWith(text)).map(({ name, words }) => ({ token: `${name}:`, words }));
-  const field = FILTER_FIELDS.find(({ name }) => name.toLowerCase() === text.slice(0, colon))?.name;
-  if (field === undefined) return [];
+/** The values that the rounds have for a field, the most frequent first. */
+export function valuesFor({ field, value: part }: TokenParts, rounds: readonly Round[]): Suggestion[] {
   const counts = new Map<string, number>();
-  for (const round of rounds) for (const value of new Set(valuesOf(round, field))) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return [...counts]
-    .filter(([value]) => value !== "" && value.toLowerCase().includes(text.slice(colon + 1)))
-    .sort(([one, most], [other, least]) => least - most || one.localeCompare(other))
-    .slice(0, MAX_SUGGESTIONS)
-    .map(([value, count]) => ({ token: `${field}:${value}`, words: `${count} ${count === 1 ? "round" : "rounds"}` }));
+  for (const round of rounds) for (const value of new Set(valuesOf(round, field as FilterField))) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return frequentValues(field, part, counts, "round");
 }
 
 function valuesOf(round: Round, field: FilterField): string[] {

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 
-import { exact, filterIn, isComplete, nextWords, partsOf, tokensIn, withToken, withoutToken } from "./filter-text";
+import { fieldsFor } from "@/components/ui/filter-language";
+
+import { exact, filterIn, isComplete, LANGUAGE, partsOf, startsOf, tokensIn, withToken, withoutToken } from "./filter-text";
 
 test("a filter is words, of which quoted ones hold spaces", () => {
   expect(tokensIn('gpu:>8  owner:="Ana B" train')).toEqual(["gpu:>8", 'owner:="Ana B"', "train"]);
@@ -20,9 +22,9 @@ test("only words that the server understands are sent", () => {
 });
 
 test("fields are suggested by their beginning, and first values after the colon", () => {
-  expect(nextWords("-ow").map(({ token }) => token)).toEqual(["-owner:"]);
-  expect(nextWords("gpu:>").map(({ token }) => token)).toEqual(["gpu:>0", "gpu:>8", "gpu:>=64"]);
-  expect(nextWords("owner:").map(({ token }) => token)).toEqual([]);
+  expect(fieldsFor(LANGUAGE, partsOf("-ow")).map(({ token }) => token)).toEqual(["-owner:"]);
+  expect(startsOf(partsOf("gpu:>")).map(({ token }) => token)).toEqual(["gpu:>0", "gpu:>8", "gpu:>=64"]);
+  expect(startsOf(partsOf("owner:")).map(({ token }) => token)).toEqual([]);
 });
 
 test("links of other pages become words", () => {

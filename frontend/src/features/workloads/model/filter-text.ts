@@ -1,4 +1,5 @@
 // The filter of the list as a text in the address: words such as `queue:main`, `gpu:>8`, `-phase:Failed` or `train`.
+import { type FilterLanguage, type Suggestion, type TokenParts, partsIn, tokenOf, withToken as withOneMore } from "@/components/ui/filter-language";
 import type { UrlState } from "@/lib/hooks/use-url";
 
 export type FieldKind = "text" | "number" | "duration" | "phase" | "label";
@@ -39,9 +40,7 @@ export function tokensIn(text: string): string[] {
 
 /** The filter with a word more, once; the opposite of the word goes. */
 export function withToken(text: string, token: string): string {
-  const opposite = token.startsWith("-") ? token.slice(1) : `-${token}`;
-  const others = tokensIn(text).filter((known) => known !== token && known !== opposite);
-  return [...others, token].join(" ");
+  return withOneMore(LANGUAGE, tokensIn(text), token).join(" ");
 }
 
 /** The filter without a word. */
@@ -51,30 +50,29 @@ export function withoutToken(text: string, token: string): string {
     .join(" ");
 }
 
-export interface TokenParts {
-  excludes: boolean;
-  /** Empty for a word without a field. */
-  field: string;
-  value: string;
+/** Whether the server would understand a value of a field as it stands. */
+function isUnderstood(kind: FieldKind, value: string): boolean {
+  if ((value.match(/"/g)?.length ?? 0) % 2 === 1) return false;
+  if (kind === "number") return NUMBER.test(value);
+  if (kind === "duration") return DURATION.test(value);
+  return value !== "=";
 }
+
+/** The filter as a bar takes it. */
+export const LANGUAGE: FilterLanguage = {
+  fields: FIELDS.map(({ name, words, kind }) => ({ name, words, accepts: (value) => isUnderstood(kind, value) })),
+  bare: "words",
+  excludes: true,
+};
 
 /** A word taken apart. */
 export function partsOf(token: string): TokenParts {
-  const excludes = token.startsWith("-") && token.length > 1;
-  const rest = excludes ? token.slice(1) : token;
-  const colon = rest.indexOf(":");
-  return colon < 0 ? { excludes, field: "", value: rest } : { excludes, field: rest.slice(0, colon), value: rest.slice(colon + 1) };
+  return partsIn(LANGUAGE, token);
 }
 
 /** Whether the server would understand the word as it stands. */
 export function isComplete(token: string): boolean {
-  const { field, value } = partsOf(token);
-  if (field === "") return value !== "" && !token.endsWith(":");
-  const known = FIELDS.find(({ name }) => name === field);
-  if (known === undefined || value === "" || (value.match(/"/g)?.length ?? 0) % 2 === 1) return false;
-  if (known.kind === "number") return NUMBER.test(value);
-  if (known.kind === "duration") return DURATION.test(value);
-  return value !== "=";
+  return tokenOf(LANGUAGE, token) !== undefined;
 }
 
 /** A value as a word of the filter takes it. */
@@ -85,16 +83,11 @@ export function exact(field: string, value: string): string {
 
 const STARTS: Partial<Record<FieldKind, string[]>> = { number: [">0", ">8", ">=64"], duration: [">5m", ">1h", "<24h"] };
 
-/** What may be written next: fields for the beginning of a name, first values of a field that is not counted. */
-export function nextWords(draft: string): { token: string; words: string }[] {
-  const { excludes, field, value } = partsOf(draft);
-  const sign = excludes ? "-" : "";
-  if (field === "") {
-    return FIELDS.filter(({ name }) => name.toLowerCase().startsWith(value.toLowerCase())).map(({ name, words }) => ({ token: `${sign}${name}:`, words }));
-  }
+/** First values of a field that the server does not count. */
+export function startsOf({ excludes, field, value }: TokenParts): Suggestion[] {
   const known = FIELDS.find(({ name }) => name === field);
   const starts = known === undefined || known.counted ? [] : (STARTS[known.kind] ?? []);
-  return starts.filter((start) => start.startsWith(value)).map((start) => ({ token: `${sign}${field}:${start}`, words: known?.words ?? "" }));
+  return starts.filter((start) => start.startsWith(value)).map((start) => ({ token: `${excludes ? "-" : ""}${field}:${start}`, words: known?.words ?? "" }));
 }
 
 const EARLIER: Record<string, (value: string) => string> = {
