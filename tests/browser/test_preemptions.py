@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from headgate.client.client import HeadgateClient
 from tests.browser.conftest import client_of
-from tests.browser.screen import Screen
+from tests.browser.screen import SMALL_TARGETS, Screen
 from tests.hypothesis_profiles import is_full_depth
 from tests.processes.programs import wait_until
 from tests.processes.up import Up
@@ -244,3 +244,15 @@ def test_each_row_tells_rule_victims_and_cost_at_every_width(
         overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.evaluate(overflow) == 0
     assert screen.violations() == []
+    # On a phone the victims of a row are in a sheet.
+    (victim,) = rounds[0]["victims"]
+    # At its left edge, where no link is.
+    ledger.get_by_role("row").nth(1).click(position={"x": 6, "y": 30})
+    sheet = page.get_by_role("dialog")
+    listed = sheet.get_by_role("list", name="Victims")
+    expect(listed.get_by_role("link", name=victim["workload"])).to_be_visible()
+    expect(listed).to_contain_text(victim["reason"])
+    assert screen.violations() == []
+    assert page.evaluate(SMALL_TARGETS, 44) == []
+    page.keyboard.press("Escape")
+    expect(sheet).to_have_count(0)

@@ -12,6 +12,7 @@ import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import type { Round } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
+import { PHONE, useMedia } from "@/lib/hooks/use-media";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
 import { type TimeRange, apiBounds, rangeWords } from "@/lib/time-range";
@@ -23,6 +24,7 @@ import { outcomeWords } from "../model/rounds";
 import { PreemptionFilters } from "./preemption-filters";
 import { Headline, Preemptors, QueuePairs, QueuesAndRules, Repeated } from "./preemption-sums";
 import { StorylineView } from "./storyline-view";
+import { VictimsSheet } from "./victims-sheet";
 import styles from "./preemptions.module.css";
 
 /** More rounds than these are not told apart in one picture. */
@@ -137,6 +139,9 @@ function Views({ shown }: { shown: string }) {
 
 function Ledger({ rounds, onEnd }: { rounds: Round[]; onEnd: () => void }) {
   const { history } = useRouter();
+  const url = useUrl();
+  const isPhone = useMedia(PHONE);
+  const shown = isPhone ? rounds.find(({ id }) => id === url.get("panel")) : undefined;
   const [opened, setOpened] = useState<readonly string[]>([]);
   const toggle = useCallback((id: string) => setOpened((known) => (known.includes(id) ? known.filter((other) => other !== id) : [...known, id])), []);
   const columns = useMemo(() => columnsOf(({ id }) => toggle(id)), [toggle]);
@@ -152,10 +157,11 @@ function Ledger({ rounds, onEnd }: { rounds: Round[]; onEnd: () => void }) {
         rows={lines}
         rowKey={({ kind, round }) => (kind === "round" ? round.id : `${round.id} victims`)}
         whole={({ kind, round }) => kind === "victims" && <Losses round={round} />}
-        keys={{ v: ({ round }) => toggle(round.id) }}
-        onOpen={({ round }) => history.push(`/preemptions/${encodeURIComponent(round.id)}`)}
+        keys={{ v: ({ round }) => (isPhone ? url.change({ panel: round.id }) : toggle(round.id)) }}
+        onOpen={({ round }) => (isPhone ? url.change({ panel: round.id }) : history.push(`/preemptions/${encodeURIComponent(round.id)}`))}
         onEnd={onEnd}
       />
+      {shown && <VictimsSheet round={shown} onClose={() => url.change({ panel: "" }, "replace")} />}
     </ListFrame>
   );
 }
