@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from headgate.application.queries import workload_lists
 from tests.api.callers import Api, open_queue, workload
 
 ROWS = "/v1/workload-rows"
@@ -65,6 +66,19 @@ def test_filters_are_combined_and_pages_go_on_in_their_order(admin: Api, positio
     assert [names(first), names(second)] == [["grid-large"], ["grid-small"]]
     assert first["total"]["count"] == 2
     assert "total" not in second
+
+
+def test_a_total_reads_a_number_of_rows_at_most(
+    admin: Api, position: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "totalExceeded" not in rows(admin, position, filter="grid-")
+    monkeypatch.setattr(workload_lists, "MAX_COUNTED_ROWS", 1)
+    found = rows(admin, position, filter="grid-", limit="1")
+    assert (found["total"]["count"], found["totalExceeded"]) == (1, True)
+    # What is counted beside the rows reads none of them.
+    counted = rows(admin, position, filter="queue:grid")
+    assert counted["total"]["count"] == 2
+    assert "totalExceeded" not in counted
 
 
 def test_groups_count_the_values_of_a_field(admin: Api, position: int) -> None:

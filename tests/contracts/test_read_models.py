@@ -337,6 +337,11 @@ def test_workloads_are_counted_by_a_field(adapters: Adapters) -> None:
     ]  # fmt: skip
     nothing = WorkloadQuery(where=WorkloadFilter(phases=("Evicting",)))
     assert models.workload_groups(nothing, None) == []
+    # A part of a name is no field by which workloads are counted beside their rows.
+    named = WorkloadFilter(at=NOW, conditions=conditions_in("run", "ada"))
+    assert models.workload_groups(WorkloadQuery(where=named), None)[0].count == 2
+    bounded = WorkloadQuery(where=named, counted_rows=1)
+    assert models.workload_groups(bounded, None)[0].count == 1
 
 
 SPACES = count()

@@ -230,6 +230,23 @@ class Unavailable(Exception):
     """The database or broker cannot be reached; the same call may succeed later."""
 
 
+class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """One page of the workloads that match a filter.
+
+    `after` is (created_at, key) of the last row of the page before, `after_value` its value in the
+    order unless that is the age. `keys` match whatever their phase, if all else holds. A count that
+    has to read rows reads `counted_rows` of them at most, or all.
+    """
+
+    where: WorkloadFilter = WorkloadFilter()
+    keys: tuple[str, ...] = ()
+    order: ListOrder = NEWEST_FIRST
+    after: tuple[Instant, str] | None = None
+    after_value: int | str | None = None
+    limit: int = 100
+    counted_rows: int | None = None
+
+
 class ReadModels(StartedSizes, Protocol):
     """The inline read models; `ended_by` leaves what ended and did not change after a position."""
 
@@ -241,12 +258,10 @@ class ReadModels(StartedSizes, Protocol):
     ) -> list[Loaded]:
         """Objects of one configured kind in order of stream name, keyset paged by stream."""
 
-    def workloads(self, query: "WorkloadQuery") -> list[Loaded]:
+    def workloads(self, query: WorkloadQuery) -> list[Loaded]:
         """Workloads that match, in the order of the query, keyset paged."""
 
-    def workload_groups(
-        self, query: "WorkloadQuery", by: CountedField | None
-    ) -> list[WorkloadGroup]:
+    def workload_groups(self, query: WorkloadQuery, by: CountedField | None) -> list[WorkloadGroup]:
         """Matching workloads by a field, most GPUs first; without one a single group, or none."""
 
     def waits_like(
@@ -274,21 +289,6 @@ class ReadModels(StartedSizes, Protocol):
 
     def written(self, digests: Collection[str]) -> dict[str, bytes]:
         """The bodies of objects as they were written, by digest; those that are kept."""
-
-
-class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """One page of the workloads that match a filter.
-
-    `after` is (created_at, key) of the last row of the page before, `after_value` its value in the
-    order unless that is the age. `keys` match whatever their phase, if all else holds.
-    """
-
-    where: WorkloadFilter = WorkloadFilter()
-    keys: tuple[str, ...] = ()
-    order: ListOrder = NEWEST_FIRST
-    after: tuple[Instant, str] | None = None
-    after_value: int | str | None = None
-    limit: int = 100
 
 
 def page_of(found: Iterable[tuple[Workload, str]], query: WorkloadQuery) -> list[Workload]:

@@ -88,7 +88,7 @@ class MemoryReadModels:
     def workload_groups(self, query: WorkloadQuery, by: CountedField | None) -> list[WorkloadGroup]:
         """All workloads that match, counted by a field, most GPUs first."""
         with self._database.lock:
-            return grouped(self._matching(query), by)[: query.limit]
+            return grouped(list(self._matching(query))[: query.counted_rows], by)[: query.limit]
 
     def waits_like(
         self, cluster_queue: str, size: str, *, limit: int, ended_by: int | None = None

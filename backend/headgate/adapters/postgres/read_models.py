@@ -110,7 +110,7 @@ _GROUPS = """
         jsonb_object_agg(phase, number)
     FROM (SELECT value, phase, sum(number)::bigint AS number, sum(gpus) AS gpus, sum(pods) AS pods
           FROM (SELECT {value} AS value, phase, {number} AS number, gpus, pods FROM {rows}
-                WHERE {condition}) AS found
+                WHERE {condition} {bound}) AS found
           GROUP BY value, phase HAVING sum(number) > 0) AS by_phase
     GROUP BY value
     ORDER BY 3 DESC, 2 DESC, value COLLATE "C" LIMIT %s
@@ -142,7 +142,7 @@ class PostgresReadModels:
         return self._loaded(*list_statement(query))
 
     def workload_groups(self, query: WorkloadQuery, by: CountedField | None) -> list[WorkloadGroup]:
-        """All workloads that match, counted by a field, most GPUs first.
+        """The workloads that match, counted by a field, most GPUs first.
 
         Where counts that are kept beside the rows suffice, no row of a workload is read.
         """
@@ -152,10 +152,14 @@ class PostgresReadModels:
             number="workloads" if is_tallied else "1",
             rows=f"{'workload_tally' if is_tallied else table_of(query)} AS workload",
             condition=where.condition,
+            bound="" if is_tallied or query.counted_rows is None else "LIMIT %s",
         )
+        bounds = [] if is_tallied or query.counted_rows is None else [query.counted_rows]
         return [
             WorkloadGroup(value=value, count=count, gpus=gpus, pods=pods, phases=phases)
-            for value, count, gpus, pods, phases in self._rows(text, [*where.values, query.limit])
+            for value, count, gpus, pods, phases in self._rows(
+                text, [*where.values, *bounds, query.limit]
+            )
         ]
 
     def waits_like(

@@ -34,7 +34,6 @@ from headgate.application.queries.explanations import explanation_view, summarie
 from headgate.application.queries.timelines import Detail
 from headgate.application.queries.views import did_you_mean
 from headgate.application.queries.workload_lists import (
-    NOTHING,
     RowPlace,
     WorkloadGroups,
     WorkloadRow,
@@ -44,6 +43,7 @@ from headgate.application.queries.workload_lists import (
     order_in,
     rows_as_csv,
     selected_workloads,
+    total_of,
     unschedulable_counts,
     unschedulable_keys,
     with_unschedulable,
@@ -268,8 +268,7 @@ class WorkloadRows(Controller):
             "items": await _rows_of(services, rows, query, request.user.namespaces),
         }
         if token is None:
-            groups = await asyncio.to_thread(services.models.workload_groups, query, None)
-            body["total"] = groups[0] if groups else NOTHING
+            body |= await asyncio.to_thread(total_of, services.models, query)
         if len(found) > limit:
             body["continue"] = continue_token(_place_of(services, rows[-1], query), question)
         return answer(body, position=position)

@@ -5,11 +5,13 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from headgate.application.cooperative import Cooperative
+from headgate.application.ports import ReadModels, WorkloadQuery
 from headgate.application.queries.explanations import ExplanationSummary
 from headgate.application.queries.views import (
     Position,
@@ -26,6 +28,7 @@ from headgate.application.workload_filter import (
     TextCondition,
     WorkloadFilter,
     WorkloadGroup,
+    compares_tallied_fields,
     group_value,
     listed_cluster_queue,
     owner_of,
@@ -106,11 +109,15 @@ class WorkloadRow(Whole, kw_only=True, frozen=True):
 
 
 class WorkloadRowPage(Schema, kw_only=True, frozen=True):
-    """Rows as of `position`; `total` counts all that match and stands on the first page."""
+    """Rows as of `position`; `total` counts all that match and stands on the first page.
+
+    Where a count has to read rows, it ends at 10,000 of them; `totalExceeded` says that more match.
+    """
 
     position: Position
     items: list[WorkloadRow]
     total: WorkloadGroup | None = None
+    total_exceeded: bool = False
     continue_: str | None = msgspec.field(default=None, name="continue")
 
 
@@ -148,7 +155,21 @@ class RowPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     value: int | str
 
 
+MAX_COUNTED_ROWS = 10_000
+"""The rows that a list reads at most to tell how many there are."""
 NOTHING = WorkloadGroup(value="", count=0, gpus=0, pods=0)
+
+
+def total_of(models: ReadModels, query: WorkloadQuery) -> dict[str, Any]:
+    """Fields of the first page that tell how many match: up to a number of rows that are read.
+
+    Where workloads are counted beside their rows, it is all of them.
+    """
+    groups = models.workload_groups(replace(query, counted_rows=MAX_COUNTED_ROWS + 1), None)
+    total = groups[0] if groups else NOTHING
+    if total.count <= MAX_COUNTED_ROWS or compares_tallied_fields(query.where):
+        return {"total": total}
+    return {"total": replace(total, count=MAX_COUNTED_ROWS), "totalExceeded": True}
 
 
 def conditions_in(text: str, user: str) -> tuple[FieldCondition, ...]:

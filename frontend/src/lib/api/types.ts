@@ -28,6 +28,7 @@ export type Executor = Schemas["ExecutorObject"];
 export type Node = Schemas["NodeObject"];
 export type SavedView = Schemas["SavedViewDetail"];
 export type WorkloadRow = Schemas["WorkloadRow"];
+export type WorkloadRowPage = Schemas["WorkloadRowPage"];
 export type SelectedWorkload = Schemas["SelectedWorkload"];
 export type WorkloadGroup = Schemas["WorkloadGroup"];
 export type WorkloadObject = Schemas["WorkloadObject"];

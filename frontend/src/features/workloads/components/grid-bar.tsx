@@ -21,7 +21,7 @@ function Total({ grid }: { grid: Grid }) {
   const groups = useQuery({ ...groupsQuery(grid.filter, by ?? "queue"), enabled: by !== null });
   const total = by === null ? rows.data?.pages[0]?.total : totalOf(groups.data?.items);
   return (
-    <span className={`${styles.total ?? ""} number`}>{total && totalWords(total)}</span>
+    <span className={`${styles.total ?? ""} number`}>{total && totalWords(total, by === null && rows.data?.pages[0]?.totalExceeded === true)}</span>
   );
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { VIEWS, gridIn, gridOf, isShown, movedColumn, nextOrder, queryOf, toggledColumn, viewChange } from "./grid";
+import { VIEWS, gridIn, gridOf, isShown, movedColumn, nextOrder, queryOf, toggledColumn, viewChange, totalWords } from "./grid";
 
 function urlOf(given: Record<string, string>) {
   return { get: (name: string) => given[name] ?? "", change: () => undefined };
@@ -54,4 +54,11 @@ test("a saved view describes a grid whatever the order of its words", () => {
   expect(gridOf(queryOf(grid))).toEqual(grid);
   expect(queryOf(gridIn(urlOf({ filter: "owner:me gpu:>8" })))).toBe(queryOf(gridIn(urlOf({ filter: "gpu:>8 owner:me" }))));
   expect(queryOf(gridIn(urlOf({})))).toBe("");
+});
+
+test("a total is exact up to 10,000", () => {
+  expect(totalWords({ count: 1, gpus: 8 })).toBe("1 workload, 8 GPU");
+  expect(totalWords({ count: 10_000, gpus: 8 })).toBe("10,000 workloads, 8 GPU");
+  expect(totalWords({ count: 41_200, gpus: 8 })).toBe("10,000+ workloads, 8 GPU");
+  expect(totalWords({ count: 10_000, gpus: 8 }, true)).toBe("10,000+ workloads");
 });

@@ -149,9 +149,17 @@ export function totalOf(groups: readonly Total[] | undefined): Total | undefined
   return groups && { count: groups.reduce((sum, group) => sum + group.count, 0), gpus: groups.reduce((sum, group) => sum + group.gpus, 0) };
 }
 
-/** "2 workloads, 219 GPU". */
-export function totalWords({ count, gpus }: Total): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? "workload" : "workloads"}, ${gpus.toLocaleString("en")} GPU`;
+const MAX_EXACT = 10_000;
+
+/** How many match: exact up to 10,000, then "10,000+". */
+export function countWords(count: number): string {
+  return count > MAX_EXACT ? `${MAX_EXACT.toLocaleString("en")}+` : count.toLocaleString("en");
+}
+
+/** "2 workloads, 219 GPU"; without the sum where more match than are counted, as it is that of a part. */
+export function totalWords({ count, gpus }: Total, isExceeded = false): string {
+  const words = `${countWords(isExceeded ? Infinity : count)} ${count === 1 ? "workload" : "workloads"}`;
+  return isExceeded ? words : `${words}, ${gpus.toLocaleString("en")} GPU`;
 }
 
 /** Whether the grid shows the view as it is. */

@@ -8725,6 +8725,8 @@ export interface components {
             position: number;
             items: components["schemas"]["WorkloadRow"][];
             total?: components["schemas"]["WorkloadGroup"] | null;
+            /** @default false */
+            totalExceeded?: boolean;
             continue?: string | null;
         };
         /** WorkloadSelection */
