@@ -117,6 +117,17 @@ def test_a_row_that_no_longer_matches_stays_in_sight(
     screen.page.reload()
     expect(screen.row("gone-2")).to_be_visible()
     expect(screen.row("gone-1")).to_have_count(0)
+    # An order of the largest stands while the pointer is in the list.
+    screen.open("/workloads?filter=gone-&sort=-gpu", "Workloads")
+    screen.row("gone-2").hover()
+    screen.page.mouse.move(600, 130)
+    client.submit_batch([workload("gone-most", gpus=120)])
+    expect(screen.page.get_by_text("order from")).to_be_visible()
+    expect(places.last).to_contain_text("gone-most")
+    assert screen.violations() == []
+    screen.page.get_by_role("button", name="Refresh", exact=True).click()
+    expect(places.first).to_contain_text("gone-most")
+    expect(screen.page.get_by_text("order from")).to_have_count(0)
 
 
 def test_columns_are_moved_by_pointer_and_by_keys(screen: Screen, client: HeadgateClient) -> None:

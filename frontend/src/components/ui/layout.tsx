@@ -1,5 +1,5 @@
 // The frame of a page, and the cards on it.
-import { type ReactNode, useEffect, useId } from "react";
+import { type HTMLAttributes, type ReactNode, useEffect, useId } from "react";
 
 import styles from "./layout.module.css";
 
@@ -34,9 +34,9 @@ export function Page({ title, over, lead, actions, filters, children }: PageProp
 }
 
 /** The frame of rows that are the only content of a page: one line and no shadow. */
-export function ListFrame({ label, fills = false, children }: { label?: string; fills?: boolean; children: ReactNode }) {
+export function ListFrame({ label, fills = false, children, ...rest }: { label?: string; fills?: boolean } & HTMLAttributes<HTMLElement>) {
   return (
-    <section className={styles.list} aria-label={label} data-fills={fills || undefined}>
+    <section {...rest} className={styles.list} aria-label={label} data-fills={fills || undefined}>
       {children}
     </section>
   );

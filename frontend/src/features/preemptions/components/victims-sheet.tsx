@@ -1,4 +1,4 @@
-// The victims of a round on a phone, where the ledger has no column for them: what each lost and how it stands, and who was refused.
+// The victims of a round on a phone, where the ledger has no column for them: what each lost, how it stands, and the refused candidates.
 import { Modal } from "@/components/ui/modal";
 import { ObjectName } from "@/components/ui/object-name";
 import { RouterLink } from "@/components/ui/router-link";

@@ -5,6 +5,7 @@ import { type Dispatch, type SetStateAction, useCallback, useMemo, useState } fr
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
+import { HeldOrderNote } from "@/components/ui/held-order-note";
 import { Card, ListFrame, Page } from "@/components/ui/layout";
 import { RouterLink } from "@/components/ui/router-link";
 import { Empty, ExamplesLink } from "@/components/ui/states";
@@ -14,6 +15,8 @@ import { VirtualTable } from "@/components/ui/virtual-table";
 import { capacityQuery, queueRowsQuery } from "@/lib/api/capacity";
 import type { QueueNode } from "@/lib/api/types";
 import { shortResource } from "@/lib/format/amounts";
+import { inHeldOrder } from "@/lib/held-order";
+import { useHeldOrder } from "@/lib/hooks/use-held-order";
 import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useResource } from "@/lib/hooks/use-resource";
 import { useTimeRange } from "@/lib/hooks/use-time-range";
@@ -121,7 +124,8 @@ interface RowsProps {
 function Rows({ roots, resource, flavor, text, order, cohort, closed, setClosed, onChange }: RowsProps) {
   const { history } = useRouter();
   const [range] = useTimeRange();
-  const summary = useQuery(queueRowsQuery(resource)).data;
+  const read = useQuery(queueRowsQuery(resource));
+  const summary = read.data;
   const [since, tellOfLog] = useLogBeginning(range);
   const capacity = useQuery(capacityQuery(resource, range, since)).data;
   tellOfLog(capacity);
@@ -133,8 +137,10 @@ function Rows({ roots, resource, flavor, text, order, cohort, closed, setClosed,
   }, [roots, resource, flavor, summary, points, closed, text, order]);
   const toggle = useCallback((name: string) => setClosed((known) => (known.has(name) ? new Set([...known].filter((one) => one !== name)) : new Set([...known, name]))), [setClosed]);
   const columns = useMemo(() => columnsOf(resource, order === "" ? { closed, toggle } : undefined), [resource, order, closed, toggle]);
+  // A tree stands as it is configured.
+  const held = useHeldOrder(rows.map(rowKey), { asked: `${order} ${resource} ${flavor} ${text}`, at: read.dataUpdatedAt, isOn: order !== "" });
   return (
-    <ListFrame fills>
+    <ListFrame fills {...held.handlers}>
       {rows.length === 0 ? (
         <Empty title={`No queue has "${text}" in its name`}>
           <Button onClick={() => onChange({ filter: "" })}>Clear the filter</Button>
@@ -143,8 +149,8 @@ function Rows({ roots, resource, flavor, text, order, cohort, closed, setClosed,
         <VirtualTable
           label={`Queues, ${shortResource(resource)}`}
           columns={columns}
-          rows={rows}
-          rowKey={({ node }) => `${node.kind}/${node.name}`}
+          rows={inHeldOrder(rows, rowKey, held.places)}
+          rowKey={rowKey}
           order={order}
           onOrder={(id) => onChange({ sort: nextOrder(order, id) })}
           {...(order === "" && { tree: { branchOf: (row: QueueTreeRow) => branchOf(row, closed), onFold: ({ node }: QueueTreeRow) => toggle(node.name) } })}
@@ -152,8 +158,13 @@ function Rows({ roots, resource, flavor, text, order, cohort, closed, setClosed,
           onOpen={({ node }) => (node.kind === "ClusterQueue" ? history.push(addressOf(node)) : toggle(node.name))}
         />
       )}
+      <HeldOrderNote held={held} />
     </ListFrame>
   );
+}
+
+function rowKey({ node }: QueueTreeRow): string {
+  return `${node.kind}/${node.name}`;
 }
 
 /** A column's own order first, then the reverse, then the tree again. */

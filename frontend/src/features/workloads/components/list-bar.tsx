@@ -3,25 +3,28 @@ import { useState } from "react";
 
 import { ActionDialog } from "@/components/ui/action-dialog";
 import { Button } from "@/components/ui/button";
+import { HeldOrderNote } from "@/components/ui/held-order-note";
 import { NewRowsButton } from "@/components/ui/new-rows-button";
 import { announce } from "@/components/ui/notices";
 import { Timestamp } from "@/components/ui/timestamp";
 import { runAll } from "@/lib/actions";
 import { problemOf } from "@/lib/api/problem";
 import type { SelectedWorkload } from "@/lib/api/types";
+import type { HeldOrder } from "@/lib/hooks/use-held-order";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
 import { actOnMany, selectAll } from "../api/workload-rows";
 import { act, partsOf } from "../api/workloads";
 import { ACTION_WORDS, UNDOES, WORKLOAD_ACTIONS, type WorkloadAction, commandFor, stageRefusal } from "../model/actions";
-import type { Grid } from "../model/grid";
+import { countWords, type Grid } from "../model/grid";
 import { type FrozenSet, selectionRefusal } from "../model/selection";
 import styles from "./workloads-page.module.css";
 
 export interface ListBarProps {
   grid: Grid;
   waiting: number;
+  held: HeldOrder;
   chosen: SelectedWorkload[];
   frozen: FrozenSet | null;
   /** How many match; undefined before that is known. */
@@ -31,13 +34,14 @@ export interface ListBarProps {
   onClear: () => void;
 }
 
-export function ListBar({ grid, waiting, chosen, frozen, total, onLetIn, onAll, onClear }: ListBarProps) {
+export function ListBar({ grid, waiting, held, chosen, frozen, total, onLetIn, onAll, onClear }: ListBarProps) {
   const [action, setAction] = useState<WorkloadAction | null>(null);
   const gpus = chosen.reduce((sum, one) => sum + one.gpus, 0);
   return (
     <>
       <div className={styles.new}>
         <NewRowsButton count={waiting} onShow={onLetIn} />
+        <HeldOrderNote held={held} />
       </div>
       {chosen.length > 0 && (
         <div className={styles.bar} role="group" aria-label="Actions on the selection">
@@ -86,7 +90,7 @@ function AllButton({ grid, total, onAll }: { grid: Grid; total: number; onAll: (
   };
   return (
     <Button look="quiet" refusal={isReading ? "In progress…" : selectionRefusal(total)} onClick={() => void read()}>
-      Select all {total.toLocaleString("en")} matching
+      Select all {countWords(total)} matching
     </Button>
   );
 }

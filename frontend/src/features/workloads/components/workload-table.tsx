@@ -128,9 +128,13 @@ export function WorkloadTable({ items, columns, order, onOrder, onMove, opened, 
   );
 }
 
-function itemKey(item: GridItem): string {
+export function itemKey(item: GridItem): string {
   if (item.kind === "row") return rowKey(item.row);
-  return `${item.kind} ${item.group.value}`;
+  return item.kind === "group" ? groupKey(item.group) : `${item.kind} ${item.group.value}`;
+}
+
+export function groupKey({ value }: WorkloadGroup): string {
+  return `group ${value}`;
 }
 
 /** The cell of a row; one that is no part of the list any more says so in place of its reason. */

@@ -5,7 +5,9 @@ import { useCallback, useMemo, useState } from "react";
 import { ListFrame, Page } from "@/components/ui/layout";
 import { PhaseBadge } from "@/components/ui/phase-badge";
 import { Empty, ExamplesLink, Failed, Skeleton, StaleNote } from "@/components/ui/states";
-import type { Status, WorkloadGroup, WorkloadRow } from "@/lib/api/types";
+import type { Status, WorkloadGroup, WorkloadRow, WorkloadRowPage } from "@/lib/api/types";
+import { inHeldOrder } from "@/lib/held-order";
+import { type HeldOrder, useHeldOrder } from "@/lib/hooks/use-held-order";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { firstRowsQuery, groupsQuery, rowsQuery } from "../api/workload-rows";
@@ -17,7 +19,7 @@ import { GridBar } from "./grid-bar";
 import { GridViews } from "./grid-views";
 import { ListBar } from "./list-bar";
 import { WorkloadPanel } from "./workload-panel";
-import { type GridItem, WorkloadTable } from "./workload-table";
+import { type GridItem, groupKey, itemKey, WorkloadTable } from "./workload-table";
 import styles from "./workloads-page.module.css";
 
 export function WorkloadsPage() {
@@ -60,23 +62,31 @@ function Rows({ grid }: { grid: Grid }) {
   // Rows that were shown stay in sight when they no longer match; those of another filter never were.
   const [kept, setKept] = useState<{ of: WorkloadRow[]; rows: KeptRow[] }>({ of: [], rows: [] });
   if (kept.of !== shown && !list.isPlaceholderData) setKept({ of: shown, rows: withGone(kept.rows, shown, hasNextPage) });
+  const items: GridItem[] = list.isPlaceholderData ? shown.map((row) => ({ kind: "row", row })) : kept.rows.map(({ row, isGone }) => ({ kind: "row", row, isGone }));
+  const held = useHeldOrder(items.map(itemKey), { asked: grid.order, at: list.dataUpdatedAt, isOn: !isNewestFirst && !list.isPlaceholderData });
   if (list.data === undefined) return <NotYet query={list} />;
   return (
     <>
       {list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
       <GridBody
         grid={grid}
-        total={list.data.pages[0]?.total?.count}
+        total={matchCount(list.data.pages[0])}
         waiting={waiting}
         onLetIn={() => {
           setAnchor(anchorOf(rows));
           setKept({ of: [], rows: [] });
         }}
-        items={list.isPlaceholderData ? shown.map((row) => ({ kind: "row", row })) : kept.rows.map(({ row, isGone }) => ({ kind: "row", row, isGone }))}
+        items={inHeldOrder(items, itemKey, held.places)}
+        held={held}
         onEnd={onEnd}
       />
     </>
   );
+}
+
+/** How many match; where more match than are counted, one more than that at least. */
+function matchCount(page: Pick<WorkloadRowPage, "total" | "totalExceeded"> | undefined): number | undefined {
+  return page?.total ? page.total.count + (page.totalExceeded ? 1 : 0) : undefined;
 }
 
 function Groups({ grid, by }: { grid: Grid; by: GroupName }) {
@@ -87,11 +97,14 @@ function Groups({ grid, by }: { grid: Grid; by: GroupName }) {
   const pages = useQueries({
     queries: open.map((value) => firstRowsQuery(withToken(grid.filter, exact(by, value)), grid.order)),
   });
+  const rowsOf = (value: string) => pages[open.indexOf(value)]?.data?.items ?? [];
+  const keys = groups.flatMap((group) => [groupKey(group), ...rowsOf(group.value).map(rowKey)]);
+  const held = useHeldOrder(keys, { asked: grid.order, at: list.dataUpdatedAt, isOn: !list.isPlaceholderData });
   if (list.data === undefined) return <NotYet query={list} />;
-  const items = groups.flatMap((group): GridItem[] => {
+  const items = inHeldOrder(groups, groupKey, held.places).flatMap((group): GridItem[] => {
     const place = open.indexOf(group.value);
     const head: GridItem = { kind: "group", group, words: <GroupWords by={by} value={group.value} />, open: place >= 0 };
-    const rows = place < 0 ? [] : (pages[place]?.data?.items ?? []);
+    const rows = inHeldOrder(rowsOf(group.value), rowKey, held.places);
     const left = group.count - rows.length;
     const more: GridItem[] = rows.length > 0 && left > 0 ? [{ kind: "more", group, left }] : [];
     return [head, ...rows.map((row): GridItem => ({ kind: "row", row })), ...more];
@@ -107,6 +120,7 @@ function Groups({ grid, by }: { grid: Grid; by: GroupName }) {
       waiting={0}
       onLetIn={() => undefined}
       items={items}
+      held={held}
       onGroup={toggle}
       onEnd={() => undefined}
     />
@@ -135,12 +149,13 @@ interface GridBodyProps {
   total: number | undefined;
   waiting: number;
   items: GridItem[];
+  held: HeldOrder;
   onLetIn: () => void;
   onGroup?: (group: WorkloadGroup) => void;
   onEnd: () => void;
 }
 
-function GridBody({ grid, total, waiting, items, onLetIn, onGroup, onEnd }: GridBodyProps) {
+function GridBody({ grid, total, waiting, items, held, onLetIn, onGroup, onEnd }: GridBodyProps) {
   const url = useUrl();
   const [selection, setSelection] = useState<Selection>({});
   const [frozen, setFrozen] = useState<FrozenSet | null>(null);
@@ -155,7 +170,7 @@ function GridBody({ grid, total, waiting, items, onLetIn, onGroup, onEnd }: Grid
     setSelection({});
   };
   return (
-    <ListFrame label="List of workloads" fills>
+    <ListFrame label="List of workloads" fills {...held.handlers}>
       {items.length === 0 ? (
         <NoWorkloads filter={grid.filter} />
       ) : (
@@ -175,7 +190,7 @@ function GridBody({ grid, total, waiting, items, onLetIn, onGroup, onEnd }: Grid
           onEnd={onEnd}
         />
       )}
-      <ListBar {...{ grid, waiting, chosen, frozen, total, onLetIn }} onAll={selectAll} onClear={clear} />
+      <ListBar {...{ grid, waiting, held, chosen, frozen, total, onLetIn }} onAll={selectAll} onClear={clear} />
     </ListFrame>
   );
 }
