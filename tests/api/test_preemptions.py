@@ -73,6 +73,7 @@ def test_a_handler_saves_first_and_the_ledger_tells_the_whole_round(
     told = admin.caught_up("/v1/preemptions?workload=team-a/victim", schedule())
     (listed,) = told.json()["items"]
     assert listed["victims"][0]["stage"] == "Stopping"
+    assert listed["victims"][0]["phase"] == "Evicting"
     assert executor.post(f"{at}/stopped", {"uid": uid}).status_code == 200
 
     position = schedule()
@@ -82,6 +83,7 @@ def test_a_handler_saves_first_and_the_ledger_tells_the_whole_round(
     assert found["startedAt"]
     (victim,) = found["victims"]
     assert (victim["stage"], victim["reason"]) == ("Released", "InClusterQueue")
+    assert victim["phase"] == "Pending"
     (figure,) = found["figures"]
     assert (figure["nominal"], figure["used"], figure["wanted"]) == (2000, 2000, 2000)
     assert admin.get(f"{HERE}/victim").json()["status"]["phase"] == "Pending"

@@ -144,6 +144,8 @@ def test_a_round_is_followed_from_plan_to_start(screen: Screen, client: Headgate
     report(client, "second", "stopped")
     expect(screen.page.get_by_text("Stopped", exact=True)).to_be_visible()
     expect(screen.page.get_by_text("Admitted after")).to_be_visible()
+    victims = screen.page.get_by_role("group", name="Evicted workloads")
+    expect(victims.get_by_role("row").last).to_contain_text("Pending")
 
 
 def test_a_workload_tells_what_preempted_it_and_what_it_preempted(screen: Screen) -> None:

@@ -32,7 +32,7 @@ from headgate.domain.rounds.state import (
     reclaims_nominal_quota,
 )
 from headgate.domain.values.index_ranges import text_of_ranges
-from headgate.domain.workloads.state import Workload, condition
+from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
 from headgate.domain.workloads.transitions.preemption import find_eviction
 
 VictimStage = Literal[
@@ -58,7 +58,8 @@ class Victim(Schema, kw_only=True, frozen=True):
 
     `lost` is that times the seconds it had run; `violates` names budgets that its going breaks.
     With `shrinks_to` only `pods` of it go, so many of each of these pod sets stay, and it goes on.
-    `indices` names the pods that go by pod set, like `0-4,7`.
+    `indices` names the pods that go by pod set, like `0-4,7`. `phase` is that of the workload now,
+    None once it is ended or deleted, or where it may not be seen.
     """
 
     workload: str
@@ -80,6 +81,7 @@ class Victim(Schema, kw_only=True, frozen=True):
     deadline_at: Timestamp | None = None
     handler: str = ""
     note: str = ""
+    phase: Phase | None = None
 
 
 class PreemptionRound(Schema, kw_only=True, frozen=True):
@@ -313,6 +315,7 @@ def _victim(
     leaves = find_eviction(workload, found.id) if workload else None
     stage = stage_of(leaves) if leaves else _stage_without(victim, found, workload)
     soft = leaves.soft if leaves else None
+    is_seen = shown_key(victim.workload, scope) == victim.workload
     return {
         "workload": shown_key(victim.workload, scope),
         "clusterQueue": victim.cluster_queue,
@@ -333,6 +336,7 @@ def _victim(
         "deadlineAt": timestamp_or_none(soft.deadline_at if soft else victim.deadline_at),
         "handler": leaves.handler if leaves else "",
         "note": leaves.note if leaves else "",
+        "phase": phase_of(workload) if workload and is_seen else None,
     }
 
 

@@ -197,7 +197,7 @@ function NoRounds({ filters, range, onRemove }: { filters: Filters; range: TimeR
   const tokens = tokensOf(filters);
   if (tokens.length === 0) {
     return (
-      <Empty title={`No preemption: ${rangeWords(range).toLowerCase()}`}>
+      <Empty title={range.last === "" ? `No preemption from ${rangeWords(range)}` : `No preemption in the ${rangeWords(range).toLowerCase()}`}>
         <p>
           Preemption follows the <code>preemption</code> policies of each ClusterQueue. Every preemption is kept; choose a longer time range to see earlier ones.
         </p>

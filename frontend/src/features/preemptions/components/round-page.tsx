@@ -14,7 +14,7 @@ import { formatAbsolute } from "@/lib/format/times";
 
 import { chainQuery, roundEventsQuery, roundQuery } from "../api/preemptions";
 import { costWords } from "../model/ledger";
-import { freedWords, isOpen, outcomeWords, releasedCount, searchWords, titleOf } from "../model/rounds";
+import { freedWords, isOpen, outcomeWords, releasedCount, searchWords, titleOf, usedAfter } from "../model/rounds";
 import { StageBadge } from "./stage-badge";
 import { StorylineView } from "./storyline-view";
 import { VICTIM_HEADS, VictimRow } from "./victim-row";
@@ -45,11 +45,13 @@ function Body({ round }: { round: Round }) {
   return (
     <>
       <Card title="Victims" aside={`${released} of ${round.victims.length} stopped${later > 0 ? `, ${later} after the preemption ended` : ""}`}>
-        <PlainTable label="Evicted workloads" heads={VICTIM_HEADS}>
-          {round.victims.map((victim) => (
-            <VictimRow key={victim.workload} victim={victim} />
-          ))}
-        </PlainTable>
+        <div className={styles.victims}>
+          <PlainTable label="Evicted workloads" heads={VICTIM_HEADS}>
+            {round.victims.map((victim) => (
+              <VictimRow key={victim.workload} victim={victim} />
+            ))}
+          </PlainTable>
+        </div>
       </Card>
       <div className={styles.columns}>
         <div className={styles.stack}>
@@ -126,7 +128,7 @@ function Figures({ round }: { round: Round }) {
   if (figures.length === 0) return null;
   return (
     <Card title="Quota at decision time" aside={round.cohort ? `Cohort ${round.cohort}` : undefined}>
-      <PlainTable label="Quota figures" heads={["ClusterQueue", ...["Used", "Nominal", "Requested"].map((words) => ({ words, figure: true as const }))]}>
+      <PlainTable label="Quota figures" heads={["ClusterQueue", ...["Used, before > after", "Nominal", "Requested"].map((words) => ({ words, figure: true as const }))]}>
         {figures.map((line) => (
           <tr key={`${line.clusterQueue} ${line.flavor} ${line.resource}`}>
             <th scope="row">
@@ -134,7 +136,9 @@ function Figures({ round }: { round: Round }) {
                 {shortResource(line.resource)} of {line.flavor}
               </span>
             </th>
-            <td data-figure>{formatAmount(line.resource, line.used, line.nominal)}</td>
+            <td data-figure>
+              {formatAmount(line.resource, line.used, line.nominal)} &gt; {formatAmount(line.resource, usedAfter(round, line), line.nominal)}
+            </td>
             <td data-figure>{formatAmount(line.resource, line.nominal)}</td>
             <td data-figure>{line.wanted ? formatAmount(line.resource, line.wanted, line.nominal) : "—"}</td>
           </tr>

@@ -3,6 +3,7 @@ import { CircleCheck, Hourglass, Undo2 } from "lucide-react";
 
 import { Badge, type Tone } from "@/components/ui/badge";
 import type { Head } from "@/components/ui/plain-table";
+import { PhaseBadge } from "@/components/ui/phase-badge";
 import { RouterLink } from "@/components/ui/router-link";
 import type { RoundVictim } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
@@ -16,7 +17,7 @@ import styles from "./preemptions.module.css";
 
 const OVER: readonly string[] = ["Released", "Cancelled", "LeftLater"];
 
-export const VICTIM_HEADS: readonly Head[] = ["Workload", { words: "Rule", spare: true }, { words: "Priority", figure: true, spare: true }, { words: "Run time", figure: true, spare: true }, { words: "Lost", figure: true, spare: true }, "Resources freed", "Status"];
+export const VICTIM_HEADS: readonly Head[] = ["Workload", { words: "Priority", figure: true, spare: true }, { words: "Run time", figure: true, spare: true }, { words: "Lost", figure: true, spare: true }, { words: "Freed", figure: true, spare: true }, "Eviction", "Now"];
 
 const TONES: Record<string, Tone> = { Released: "good", Cancelled: "idle", LeftLater: "idle", Acknowledged: "move", Forced: "bad", Stalled: "hold" };
 
@@ -26,10 +27,9 @@ export function VictimRow({ victim }: { victim: RoundVictim }) {
       <th scope="row">
         <RouterLink to={workloadAddress(victim.workload)}>{victim.workload}</RouterLink>
         <div className={styles.soft}>
-          in {victim.clusterQueue}, {podsWords(victim)}
+          in {victim.clusterQueue}, {podsWords(victim)}; {ruleWords(victim.reason)}
         </div>
       </th>
-      <td data-spare>{ruleWords(victim.reason)}</td>
       <td data-figure data-spare>
         {victim.protection ?? victim.priority}
         {(victim.violates ?? []).length > 0 && <span className={styles.warning}> violates {victim.violates?.join(", ")}</span>}
@@ -40,7 +40,9 @@ export function VictimRow({ victim }: { victim: RoundVictim }) {
       <td data-figure data-spare>
         {costWords({ victims: [victim] })}
       </td>
-      <td className="number">{freedWords([victim])}</td>
+      <td data-figure data-spare title={freedWords([victim])}>
+        {freedWords([victim]).split(",")[0]}
+      </td>
       <td className={styles.stage}>
         <Badge tone={TONES[victim.stage] ?? "wait"} icon={victim.stage === "Released" || victim.stage === "LeftLater" ? CircleCheck : victim.stage === "Cancelled" ? Undo2 : Hourglass}>
           {stageWords(victim)}
@@ -54,6 +56,7 @@ export function VictimRow({ victim }: { victim: RoundVictim }) {
           </span>
         )}
       </td>
+      <td>{victim.phase ? <PhaseBadge phase={victim.phase} /> : "—"}</td>
     </tr>
   );
 }

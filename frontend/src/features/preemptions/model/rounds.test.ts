@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Round, RoundVictim } from "@/lib/api/types";
 import { ruleWords } from "@/lib/format/rules";
 
-import { countdownWords, freedWords, lostHours, lostWords, outcomeWords, podsWords, releasedCount, searchWords, stageWords } from "./rounds";
+import { countdownWords, freedWords, lostHours, lostWords, outcomeWords, podsWords, releasedCount, searchWords, stageWords, usedAfter } from "./rounds";
 
 function victim(name: string, released: boolean): RoundVictim {
   return {
@@ -94,4 +94,10 @@ test("a search says what it went through, and that not all refused candidates ar
   const victims = [victim("x", true)];
   expect(searchWords({ considered: 24, refused: refused.slice(0, 2), victims })).toBe("24 candidates, 2 protected, 1 preempted");
   expect(searchWords({ considered: 1, refused, victims })).toBe("1 candidate, 20 or more protected, 1 preempted");
+});
+
+test("what is used after a round is without its victims and with its preemptor", () => {
+  const figure = { clusterQueue: "b", flavor: "a100", resource: "nvidia.com/gpu", nominal: 48, used: 45, wanted: 3, available: 3 };
+  expect(usedAfter({ victims: [victim("x", true), victim("y", false)] }, figure)).toBe(40);
+  expect(usedAfter({ victims: [victim("x", true)] }, { ...figure, clusterQueue: "other", wanted: 0 })).toBe(45);
 });

@@ -103,6 +103,12 @@ export function countdownWords(until: string, now: number): string {
   return seconds > 0 ? `${formatDuration(seconds)} to the deadline` : `deadline passed ${formatDuration(-seconds)} ago`;
 }
 
+/** What is used of a quota once the victims have gone and the preemptor is admitted, as planned. */
+export function usedAfter({ victims }: Pick<Round, "victims">, { clusterQueue, flavor, resource, used, wanted }: NonNullable<Round["figures"]>[number]): number {
+  const freed = victims.filter((victim) => victim.clusterQueue === clusterQueue).reduce((sum, victim) => sum + (victim.freed[`${flavor}/${resource}`] ?? 0), 0);
+  return used - freed + wanted;
+}
+
 /** The server names at most so many refused candidates. */
 const MAX_REFUSED = 20;
 

@@ -73,6 +73,11 @@ test("columns stand by their time, and those of one time beside each other", () 
   expect([axis.width, axis.ticks]).toEqual([619, [0, 2, 3]]);
 });
 
+test("columns at the end of an axis stand within it", () => {
+  const story = storyline([round("1", "00", "a", "b"), round("2", "58", "c", "d"), round("3", "58", "e", "f"), round("4", "58", "g", "h")]);
+  expect(timeAxis(story.columns, { width: 600, margin: 10, gap: 20, tick: 100 })).toEqual({ places: [10, 550, 570, 590], width: 600, ticks: [0, 1] });
+});
+
 test("an axis is as wide as its columns need", () => {
   const story = storyline([round("1", "00", "a", "b"), round("2", "00", "c", "d"), round("3", "00", "e", "f")]);
   expect(timeAxis(story.columns, { width: 50, margin: 10, gap: 20, tick: 100 })).toEqual({ places: [10, 30, 50], width: 60, ticks: [0] });

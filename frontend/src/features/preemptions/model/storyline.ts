@@ -94,6 +94,9 @@ export function timeAxis(columns: readonly Column[], { width, margin, gap, tick 
     const before = places.at(-1);
     places.push(before === undefined ? here : Math.max(here, before + gap));
   }
+  // Those that were moved beyond the end go back as far as there is room.
+  const room = margin + (places.length - 1) * gap;
+  places.forEach((place, index) => (places[index] = Math.min(place, Math.max(room, width - margin) - (places.length - 1 - index) * gap)));
   const needed = (places.at(-1) ?? margin) + margin;
   const ticks: number[] = [];
   places.forEach((place, index) => {

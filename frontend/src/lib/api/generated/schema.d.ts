@@ -8464,6 +8464,8 @@ export interface components {
             handler?: string;
             /** @default  */
             note?: string;
+            /** @enum {null|string} */
+            phase?: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
         };
         /** VictimView */
         VictimView: {
