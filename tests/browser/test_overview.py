@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from headgate.client.client import HeadgateClient
 from tests.browser.cleanup import clear
@@ -124,6 +124,20 @@ def test_the_chart_is_grouped_as_chosen_and_filtered_by_a_queue(
     assert box is not None
     plot.click(position={"x": box["width"] - 2, "y": box["height"] - 3})
     expect(page).to_have_url(re.compile(f"queue={QUEUE}"))
+    # Without any quota there are three steps to begin with instead.
+    page.route("**/v1/usage?*", _without_quota)
+    screen.open("/", "Overview")
+    steps = page.get_by_role("main").get_by_role("listitem").filter(has_text="headgate")
+    expect(steps).to_have_count(3)
+    expect(steps.get_by_role("link", name="paste manifests")).to_be_visible()
+    expect(page.get_by_role("combobox", name="Resource")).to_have_count(0)
+    assert screen.violations() == []
+
+
+def _without_quota(route: Route) -> None:
+    """The history of an installation in which no queue has quota."""
+    answer = route.fetch()
+    route.fulfill(response=answer, json={**answer.json(), "resources": [], "points": []})
 
 
 def test_use_of_a_queue_is_shown_from_where_a_young_log_begins(

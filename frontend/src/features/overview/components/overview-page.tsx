@@ -5,6 +5,7 @@ import { X } from "lucide-react";
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
 import { Page } from "@/components/ui/layout";
+import { RouterLink } from "@/components/ui/router-link";
 import { Empty, ExamplesLink, Failed } from "@/components/ui/states";
 import { causesQuery } from "@/lib/api/attention";
 import { capacityQuery, marksQuery, queueRowsQuery } from "@/lib/api/capacity";
@@ -52,20 +53,22 @@ export function OverviewPage() {
     <Page
       title="Overview"
       actions={
-        <>
-          {queue !== "" && (
-            <Button aria-label={`Remove filter ClusterQueue ${queue}`} onClick={() => filter("")}>
-              ClusterQueue {queue} <X aria-hidden="true" />
-            </Button>
-          )}
-          <SelectField
-            label="Resource"
-            value={shown}
-            options={(resources.length > 0 ? resources : [shown]).map((value) => ({ value, words: shortResource(value) }))}
-            onChange={(event) => take(event.target.value)}
-          />
-          {queue === "" && <SelectField label="By" value={by} options={GROUPINGS} onChange={(event) => url.change({ by: event.target.value === "clusterQueue" ? "" : event.target.value }, "replace")} />}
-        </>
+        !isNew && (
+          <>
+            {queue !== "" && (
+              <Button aria-label={`Remove filter ClusterQueue ${queue}`} onClick={() => filter("")}>
+                ClusterQueue {queue} <X aria-hidden="true" />
+              </Button>
+            )}
+            <SelectField
+              label="Resource"
+              value={shown}
+              options={(resources.length > 0 ? resources : [shown]).map((value) => ({ value, words: shortResource(value) }))}
+              onChange={(event) => take(event.target.value)}
+            />
+            {queue === "" && <SelectField label="By" value={by} options={GROUPINGS} onChange={(event) => url.change({ by: event.target.value === "clusterQueue" ? "" : event.target.value }, "replace")} />}
+          </>
+        )
       }
     >
       <Figures capacity={told} rows={rows.data} causes={causes.data} resource={shown} queue={queue} />
@@ -90,13 +93,13 @@ function FirstSteps() {
       <Empty title="No quota yet">
         <ol className={styles.steps}>
           <li>
-            Apply flavors, queues and hosts: <code>headgate apply -f cluster.yaml</code>, as in the <ExamplesLink />
+            Apply flavors, queues and hosts: <code>headgate apply -f cluster.yaml</code>, as in the <ExamplesLink />, or <RouterLink to="/configuration/ClusterQueue?new=yaml">paste manifests</RouterLink>
           </li>
           <li>
-            Start an executor: <code>headgate agent --executor NAME</code>
+            Start an executor on each host: <code>headgate agent --name rack-a</code>; it appears in <RouterLink to="/executors">Executors</RouterLink>
           </li>
           <li>
-            Submit a workload: <code>headgate submit -q QUEUE --gpu 1 -- COMMAND</code>
+            Submit a workload: <code>headgate submit -q QUEUE --gpu 1 -- COMMAND</code>, or <RouterLink to="/submit">fill in the form</RouterLink>
           </li>
         </ol>
       </Empty>

@@ -20,7 +20,7 @@ export function QueueRows({ query, resource, queue }: { query: UseQueryResult<Qu
   const { data } = query;
   const isPhone = useMedia(PHONE);
   const { shown, more } = largestQueues(data?.queues ?? [], queue);
-  const heads = ["Queue", `Use, ${shortResource(resource)}`, ...["Borrowed", "Pending", "Wait p95", "Oldest"].map((words) => ({ words, figure: true as const, ...(SPARE.includes(words) && { spare: true as const }) }))];
+  const heads = ["Queue", resource === "" ? "Use" : `Use, ${shortResource(resource)}`, ...["Borrowed", "Pending", "Wait p95", "Oldest"].map((words) => ({ words, figure: true as const, ...(SPARE.includes(words) && { spare: true as const }) }))];
   return (
     <section className={styles.pane} aria-label="Queues">
       <header className={styles.paneHead}>
