@@ -31,6 +31,7 @@ PRESSED_IN_EVERY_RUN = (
 """Pages with targets that each run measures; the nightly run measures all pages."""
 LISTS = {
     "/workloads": "[role=row]:has([role=gridcell])",
+    "/workloads?filter=gpu:>8&sort=-gpu": "[role=row]:has([role=gridcell])",
     "/queues": "[role=row]:has([role=gridcell])",
     "/attention": "[aria-label='Alerts by cause'] > li",
     "/simulations": "tbody tr",

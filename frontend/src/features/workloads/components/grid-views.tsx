@@ -56,9 +56,8 @@ function NewView({ query, views }: { query: string; views: SavedView[] }) {
   const [naming, setNaming] = useState(false);
   return (
     <>
-      <Button look="quiet" onClick={() => setNaming(true)}>
+      <Button look="quiet" shape="icon" hint="Save view" aria-label="Save view" onClick={() => setNaming(true)}>
         <Bookmark aria-hidden="true" />
-        Save view
       </Button>
       {naming && <NamingDialog query={query} views={views} onClose={() => setNaming(false)} />}
     </>
@@ -122,9 +121,8 @@ function OwnView({ view }: { view: SavedView }) {
     <Menu
       heading={view.name}
       trigger={
-        <Button look="quiet">
+        <Button look="quiet" shape="icon" hint="Saved view" aria-label="Saved view">
           <BookmarkCheck aria-hidden="true" />
-          Saved view
         </Button>
       }
       items={[
