@@ -387,7 +387,9 @@ def test_closed_causes_of_the_last_week_are_listed(
     assert (listed[0]["count"], listed[0]["gpuSeconds"]) == (2, 7200)
     assert listed[0]["openedAt"] < listed[0]["closedAt"]
     assert found["keptDays"] == 7
-    assert callers["submitter"].get("/v1/attention/closed").json()["causes"] == []
+    withheld = callers["submitter"].get("/v1/attention/closed").json()
+    assert (withheld["causes"], withheld["isWithheld"]) == ([], True)
+    assert not found["isWithheld"]
 
 
 def test_every_kind_of_alert_has_a_rule_that_says_when_it_is_raised(admin: Api) -> None:

@@ -155,11 +155,15 @@ class ClosedCause(Whole, kw_only=True, frozen=True):
 
 
 class ClosedCauses(Whole, kw_only=True, frozen=True):
-    """The causes that closed within `keptDays`, the last closed first."""
+    """The causes that closed within `keptDays`, the last closed first.
+
+    `isWithheld` says that there may be some, which are shown to readers of all namespaces only.
+    """
 
     position: Position
     at: Timestamp
     kept_days: int
+    is_withheld: bool
     causes: list[ClosedCause]
 
 
@@ -175,6 +179,7 @@ async def closed_causes(
         position=services.reader.position,
         at=timestamp(now),
         kept_days=KEPT_DAYS,
+        is_withheld=scope is not None,
         causes=[view_from(ClosedCause, each) for each in found],
     )
 

@@ -18,7 +18,8 @@ export function ClosedCauses({ severity }: { severity: string }) {
   const closed = useQuery(closedCausesQuery);
   return (
     <View query={closed} rows={3}>
-      {({ causes, keptDays }) => {
+      {({ causes, keptDays, isWithheld }) => {
+        if (isWithheld) return <Empty title="Closed alerts are shown to readers of all namespaces only" />;
         const shown = causes.filter((cause) => severity === "" || cause.severity === severity);
         if (shown.length === 0) return <Empty title={causes.length > 0 ? "No closed alerts of this severity" : `No alert has closed in the last ${keptDays} days`} />;
         return (

@@ -4292,6 +4292,7 @@ export interface components {
              */
             at: string;
             keptDays: number;
+            isWithheld: boolean;
             causes: components["schemas"]["ClosedCause"][];
         };
         /** ClusterQueueList */
