@@ -32,6 +32,8 @@ def test_cycles_are_listed_newest_first_with_their_figures(cycles: list[dict[str
     positions = [cycle["inputPosition"] for cycle in cycles]
     assert positions == sorted(positions, reverse=True)
     assert all(cycle["outcome"] == "Committed" and cycle["heads"] > 0 for cycle in cycles)
+    assert [cycle["reservations"] for cycle in cycles] == [0, 0, 1, 1]
+    assert {cycle["preemptions"] for cycle in cycles} == {0}
 
 
 def test_pages_follow_each_other(admin: Api, cycles: list[dict[str, Any]]) -> None:

@@ -59,6 +59,8 @@ def test_a_handler_saves_first_and_the_ledger_tells_the_whole_round(
         "Force",
     )
     assert executor.get("/v1/evictions?handler=other").json()["items"] == []
+    run_id = eviction["id"].partition(".")[0]
+    assert admin.get(f"/v1/cycles/{run_id}").json()["cycle"]["preemptions"] == 1
 
     at = f"{HERE}/victim/evictions/{eviction['id']}"
     stolen = executor.post(f"{at}/acknowledge", {"uid": uid, "handler": "other"})

@@ -29,7 +29,7 @@ from headgate.domain.scheduling.cycle_context import Decision
 from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
 from headgate.domain.scheduling.partition.partition_layout import shared_out
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.events import WorkloadQuotaReserved
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadQuotaReserved
 
 SCHEDULER = "scheduler"
 ALL_PARTITIONS = "*"
@@ -120,8 +120,8 @@ class CycleRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `id` is the correlation of the events; they lie from `first_position` to `last_position`, both 0
     after a conflict. Input were the log up to `input_position`, the instant `at` and
-    `inadmissible`. `heads` counts evaluations, `cycles` plans, `reservations` quota reservations;
-    the durations are those of planning and committing.
+    `inadmissible`. `heads` counts evaluations, `cycles` plans, `reservations` quota reservations,
+    `preemptions` workloads evicted for others; the durations are those of planning and committing.
     """
 
     id: str
@@ -136,6 +136,7 @@ class CycleRecord(msgspec.Struct, frozen=True, kw_only=True):
     heads: int = 0
     decisions: int = 0
     reservations: int = 0
+    preemptions: int = 0
     planning_microseconds: int = 0
     commit_microseconds: int = 0
     conflicts: int = 0
@@ -271,6 +272,7 @@ def record_of(
 ) -> CycleRecord:
     """Returns the record of a plan with its input and the verdict of the log."""
     appended = verdict if isinstance(verdict, Appended) else None
+    events = [new.event for new in planned.unit.events] if planned.unit else []
     return CycleRecord(
         id=planning.run_id,
         partition=planning.fence.partition,
@@ -283,15 +285,13 @@ def record_of(
         cycles=planned.cycles,
         heads=planned.heads,
         decisions=planned.decisions,
-        reservations=_reservations(planned),
+        reservations=sum(isinstance(each, WorkloadQuotaReserved) for each in events),
+        preemptions=sum(
+            isinstance(each, WorkloadEvicted) and each.reason == "Preempted" for each in events
+        ),
         conflict=verdict.reason if isinstance(verdict, AppendConflict) else "",
         inadmissible=inadmissible,
     )
-
-
-def _reservations(planned: PlannedBatch) -> int:
-    events = planned.unit.events if planned.unit else ()
-    return sum(isinstance(new.event, WorkloadQuotaReserved) for new in events)
 
 
 SHARE_PREFIX = "headgate-share"

@@ -86,7 +86,8 @@ class CycleView(Whole, kw_only=True, frozen=True):
     """Cycles planned on top of each other by one worker, and committed together or refused.
 
     `input_position` is what they were planned on, `heads` how many workloads were evaluated,
-    `conflicts` how many plans in a row had been refused before.
+    `reservations` how many got quota, `preemptions` how many were evicted for others, `conflicts`
+    how many plans in a row had been refused before.
     """
 
     id: str
@@ -101,6 +102,8 @@ class CycleView(Whole, kw_only=True, frozen=True):
     cycles: int
     heads: int
     decisions: int
+    reservations: int
+    preemptions: int
     conflicts: int
     inadmissible: int
     planning_microseconds: int

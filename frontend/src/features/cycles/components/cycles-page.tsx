@@ -28,9 +28,16 @@ const COLUMNS: Column<Cycle>[] = [
   { id: "outcome", header: "Result", width: "minmax(0, 1.6fr)", narrow: "minmax(0, 1fr)", cell: (cycle) => <Outcome cycle={cycle} /> },
   { id: "heads", header: "Evaluated", width: "6rem", spare: true, end: true, cell: (cycle) => <span className="number">{cycle.heads}</span> },
   { id: "inadmissible", header: "Inadmissible", width: "7rem", spare: true, end: true, cell: (cycle) => <span className="number">{cycle.inadmissible}</span> },
+  { id: "reserved", header: "Quota reserved", width: "7.5rem", spare: true, end: true, cell: (cycle) => <Count of={cycle} value={cycle.reservations} /> },
+  { id: "preempted", header: "Preempted", width: "6rem", spare: true, end: true, cell: (cycle) => <Count of={cycle} value={cycle.preemptions} /> },
   { id: "plan", header: "Planning", width: "6rem", narrow: "5rem", end: true, cell: (cycle) => <span className="number">{durationWords(cycle.planningMicroseconds)}</span> },
   { id: "commit", header: "Commit", width: "6rem", spare: true, end: true, cell: (cycle) => <span className="number">{durationWords(cycle.commitMicroseconds)}</span> },
 ];
+
+/** Of a plan that was refused nothing was recorded. */
+function Count({ of, value }: { of: Cycle; value: number }) {
+  return <span className="number">{of.outcome === "Conflict" ? "—" : value.toLocaleString("en")}</span>;
+}
 
 function Outcome({ cycle }: { cycle: Cycle }) {
   if (cycle.outcome !== "Conflict") return outcomeWords(cycle);

@@ -4703,6 +4703,8 @@ export interface components {
             cycles: number;
             heads: number;
             decisions: number;
+            reservations: number;
+            preemptions: number;
             conflicts: number;
             inadmissible: number;
             planningMicroseconds: number;
