@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.architecture.sources import (
@@ -45,6 +47,28 @@ def test_no_import_is_relative() -> None:
         if node.level
     ]
     assert_none(found, "The path one sees is the import one writes; make these absolute:")
+
+
+def test_no_constant_of_a_module_is_set_twice() -> None:
+    """The later value would hold for what reads the name above it, too."""
+    found = [
+        f"{shown(path)}: {name}"
+        for path in files()
+        if path.suffix == ".py"
+        for name, count in Counter(constants(path)).items()
+        if count > 1
+    ]
+    assert_none(found, "Name each constant of a module apart from the others:")
+
+
+def constants(path: Path) -> Iterator[str]:
+    """The names that statements of a module itself set, each as often as it is set."""
+    (module,) = nodes(path, ast.Module)
+    for statement in module.body:
+        if isinstance(statement, ast.Assign):
+            yield from (each.id for each in statement.targets if isinstance(each, ast.Name))
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id
 
 
 def is_empty(path: Path) -> bool:

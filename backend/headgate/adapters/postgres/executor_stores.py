@@ -337,8 +337,7 @@ class PostgresWebhookSecrets:
             connection.execute(_FORGET_WEBHOOKS, (list(webhooks),))
 
 
-_CAUSE_FIELDS = CauseRecord.__struct_fields__
-_CAUSE = ", ".join(_CAUSE_FIELDS)
+_CAUSE = ", ".join(_CAUSE_FIELDS := CauseRecord.__struct_fields__)
 _CLAIM_CAUSES = """
     INSERT INTO cause_recorder (holder, expires_at)
     VALUES (%s, clock_timestamp() + make_interval(secs => %s))
@@ -346,7 +345,9 @@ _CLAIM_CAUSES = """
     WHERE cause_recorder.holder = excluded.holder
         OR cause_recorder.expires_at <= clock_timestamp()
 """
-_LOCK = "SELECT FROM cause_recorder WHERE holder = %s AND expires_at > clock_timestamp() FOR UPDATE"
+_LOCK_RECORDER = """
+    SELECT FROM cause_recorder WHERE holder = %s AND expires_at > clock_timestamp() FOR UPDATE
+"""
 _KEEP_CAUSES = f"""
     INSERT INTO cause_record ({_CAUSE})
     SELECT {_CAUSE} FROM jsonb_populate_recordset(NULL::cause_record, %s)
@@ -379,7 +380,7 @@ class PostgresCauseHistory:
     def keep(self, holder: str, records: Sequence[CauseRecord]) -> bool:
         """Keeps records in place of those with their key and opening; False without the right."""
         with connection_of(self._pool) as connection, connection.transaction():
-            if connection.execute(_LOCK, (holder,)).fetchone() is None:
+            if connection.execute(_LOCK_RECORDER, (holder,)).fetchone() is None:
                 return False
             connection.execute(_KEEP_CAUSES, (Jsonb(msgspec.to_builtins(list(records))),))
         return True
