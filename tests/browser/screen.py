@@ -45,7 +45,8 @@ SMALL_TARGETS = """
     if (visibility === 'hidden' || clipPath !== 'none' || isInSentence(element)) continue;
     if (element.closest(besides)) continue;
     const whole = element.closest('[role=row], tr, label') ?? element;
-    whole.scrollIntoView({block: 'nearest', inline: 'nearest'});
+    // In the middle, as heads that stay cover rows at the upper edge.
+    whole.scrollIntoView({block: 'center', inline: 'nearest'});
     const {left, top, width, height} = element.getBoundingClientRect();
     if (!element.isConnected || width <= 1 || height <= 1) continue;
     const [x, y] = [left + width / 2, top + height / 2];

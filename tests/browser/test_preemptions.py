@@ -208,7 +208,7 @@ def test_a_round_has_its_events_as_they_were_recorded(
 ) -> None:
     (found,) = client.read("/v1/preemptions", {"workload": "story/urgent"})["items"]
     screen.open(f"/preemptions/{found['id']}", "story/urgent preempted")
-    committed = screen.page.locator("details").last
+    committed = screen.page.get_by_role("region", name="Payload").locator("details").last
     committed.locator("summary").click()
     expect(committed.get_by_role("region", name="event")).to_contain_text('"story/urgent"')
     assert screen.violations() == []
