@@ -45,6 +45,7 @@ def test_events_are_found_by_a_text_in_parts_of_the_log(admin: Api) -> None:
     name = "looked-for"
     made = admin.post(HERE, workload(name))
     assert made.status_code == 201
+    admin.post(HERE, workload("passed-over"))
     (found,) = admin.get("/v1/events?text=LOOKED-for&type=workload.submitted").json()["items"]
     assert found["stream"] == f"workload/team-a/{name}"
     assert admin.get("/v1/events?text=quota%20reserved&actor=nobody").json()["items"] == []

@@ -78,8 +78,8 @@ def test_needs_attention_and_webhooks(
     Webhook(secret).verify(sent.body, sent.headers)
     page.get_by_role("button", name="attention", exact=True).click()
     deliveries = page.get_by_role("group", name="Deliveries of attention")
-    expect(deliveries.get_by_text("Delivered")).to_be_visible()
-    expect(deliveries.get_by_text(re.compile("Status 204"))).to_be_visible()
+    expect(deliveries.get_by_text("Delivered").first).to_be_visible()
+    expect(deliveries.get_by_text(re.compile("Status 204")).first).to_be_visible()
     assert screen.violations() == []
 
     client.act("/v1/clusterqueues/lender/stop", {"reason": "budget review"})
@@ -164,6 +164,7 @@ def test_closed_alerts_and_the_rules_are_listed(screen: Screen, headgate: Up) ->
     expect(row).to_contain_text("open for 1 h")
     assert screen.violations() == []
     page.set_viewport_size({"width": 390, "height": 844})
+    row.scroll_into_view_if_needed()
     expect(row.get_by_text("open for 1 h")).to_be_in_viewport()
     page.get_by_role("button", name="Alert rules").click()
     rules = page.get_by_role("group", name="Alert rules")
