@@ -89,6 +89,8 @@ def tab(profile: BrowserContext) -> Iterator[BrowserContext]:
     yield profile
     profile.set_offline(offline=False)
     for page in profile.pages:
+        # An answer that a test changes may still be fetched.
+        page.unroute_all(behavior="ignoreErrors")
         if page.url.startswith("http"):
             page.evaluate("localStorage.clear()")
         page.close()
