@@ -37,7 +37,7 @@ def test_events_are_filtered(admin: Api) -> None:
     assert by_request["actor"] == "user:admin"
     by_stream = admin.get("/v1/events?stream=workload/team-a/filtered").json()["items"]
     assert by_stream == [by_request]
-    assert admin.get("/v1/events?actor=nobody").json()["items"] == []
+    assert admin.get("/v1/events?actor=absent").json()["items"] == []
     assert admin.get("/v1/events?limit=0").status_code == 422
 
 
@@ -48,7 +48,7 @@ def test_events_are_found_by_a_text_in_parts_of_the_log(admin: Api) -> None:
     admin.post(HERE, workload("passed-over"))
     (found,) = admin.get("/v1/events?text=LOOKED-for&type=workload.submitted").json()["items"]
     assert found["stream"] == f"workload/team-a/{name}"
-    assert admin.get("/v1/events?text=quota%20reserved&actor=nobody").json()["items"] == []
+    assert admin.get("/v1/events?text=quota%20reserved&actor=absent").json()["items"] == []
     # A page ends where it is full, and the next one goes on there.
     seen: list[int] = []
     before = ""

@@ -117,7 +117,7 @@ def test_preemptions_are_summed_by_preemptor_pair_queue_and_rule(followed: Adapt
         ({"since": START + MINUTE, "until": START + 2 * MINUTE}, 2, 2),
         ({"up_to": 3}, 3, 3),
         ({"namespaces": frozenset({"d"})}, 1, 3),
-        ({"namespaces": frozenset({"nobody"})}, 0, 0),
+        ({"namespaces": frozenset({"absent"})}, 0, 0),
     ],
 )
 def test_a_filter_chooses_whole_rounds(

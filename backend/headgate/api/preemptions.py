@@ -30,7 +30,11 @@ from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.access.redaction import NamespaceScope, shown_key
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
-from headgate.application.projections.followers import PreemptionQuery, PreemptionVictims
+from headgate.application.projections.followers import (
+    PreemptionQuery,
+    PreemptionVictims,
+    RoundFilter,
+)
 from headgate.application.queries.causes import chain_of
 from headgate.application.queries.pods import catch_up_with
 from headgate.domain.kinds.configured_object import Absent
@@ -45,42 +49,27 @@ RoundKey: TypeAlias = tuple[Instant, str] | None
 """When a round was committed, and its id."""
 
 
-class RoundFilter(msgspec.Struct, frozen=True):
-    """Filters; empty ones do not filter. `since` and `until` bound when rounds were committed.
+def _belongs(wanted: RoundFilter, found: Round) -> bool:
+    """Whether a round belongs into the list, as far as stored rows cannot tell."""
+    queues = {victim.cluster_queue for victim in found.victims}
+    cohorts = (found.cohort, *(victim.cohort for victim in found.victims))
+    return (
+        wanted.cluster_queue in ("", found.cluster_queue, *queues)
+        and wanted.preemptor_queue in ("", found.cluster_queue)
+        and wanted.victim_queue in ("", *queues)
+        and wanted.cohort in ("", *cohorts)
+        and wanted.rule in ("", *(victim.reason for victim in found.victims))
+    )
 
-    `rule` and `victim_queue` are those of one of the victims.
-    """
 
-    workload: str = ""
-    cluster_queue: str = ""
-    preemptor_queue: str = ""
-    victim_queue: str = ""
-    cohort: str = ""
-    rule: str = ""
-    since: Instant | None = None
-    until: Instant | None = None
+def _queue_of_rows(wanted: RoundFilter) -> str:
+    """The ClusterQueue by which stored rows are found; empty without one."""
+    return wanted.cluster_queue or wanted.victim_queue or wanted.preemptor_queue
 
-    def belongs(self, found: Round) -> bool:
-        """Whether a round belongs into the list, as far as stored rows cannot tell."""
-        queues = {victim.cluster_queue for victim in found.victims}
-        cohorts = (found.cohort, *(victim.cohort for victim in found.victims))
-        return (
-            self.cluster_queue in ("", found.cluster_queue, *queues)
-            and self.preemptor_queue in ("", found.cluster_queue)
-            and self.victim_queue in ("", *queues)
-            and self.cohort in ("", *cohorts)
-            and self.rule in ("", *(victim.reason for victim in found.victims))
-        )
 
-    @property
-    def some_queue(self) -> str:
-        """The ClusterQueue by which stored rows are found; empty without one."""
-        return self.cluster_queue or self.victim_queue or self.preemptor_queue
-
-    @property
-    def start(self) -> tuple[Instant, str] | None:
-        """Where the newest round that may belong stands, in the order of the list."""
-        return None if self.until is None else (self.until, LAST_NAME)
+def _start_of(wanted: RoundFilter) -> RoundKey:
+    """Where the newest round that may belong stands, in the order of the list."""
+    return None if wanted.until is None else (wanted.until, LAST_NAME)
 
 
 async def read(request: Caller, round_id: str) -> Answer:
@@ -98,12 +87,12 @@ async def list_rounds(
     """A page of rounds, newest first."""
     services = services_of(request)
     question = "rounds|" + "|".join(str(part) for part in msgspec.structs.astuple(wanted))
-    start = after_token(after, question, tuple[int, str]) or wanted.start
+    start = after_token(after, question, tuple[int, str]) or _start_of(wanted)
     scope = request.user.namespaces
     position = services.reader.position
     found, more = await collect_page(
         _rows(services, wanted),
-        lambda row: _concerns(row.state, scope) and wanted.belongs(row.state),
+        lambda row: _concerns(row.state, scope) and _belongs(wanted, row.state),
         _key_of,
         start,
         limit,
@@ -136,7 +125,7 @@ def _rows(
             after=after,
             limit=limit,
             workload=wanted.workload,
-            cluster_queue=wanted.some_queue,
+            cluster_queue=_queue_of_rows(wanted),
         )
         return [row for row in page if not _is_before(wanted.since, row.state)]
 

@@ -189,11 +189,10 @@ class PreemptionVictims:
         return found
 
 
-class PreemptionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """The rounds to sum: every condition that is given holds for the round or one of its victims.
+class RoundFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Rounds: every condition that is given holds for the round or one of its victims.
 
-    `since` and `until` bound when they were committed. `up_to` is the last position that counts;
-    of `namespaces` is the preemptor or a victim.
+    `since` and `until` bound when rounds were committed.
     """
 
     workload: str = ""
@@ -204,6 +203,11 @@ class PreemptionQuery(msgspec.Struct, frozen=True, kw_only=True):
     rule: str = ""
     since: Instant | None = None
     until: Instant | None = None
+
+
+class PreemptionQuery(RoundFilter, frozen=True, kw_only=True):
+    """The rounds to sum: `up_to` a position, and with preemptor or a victim of `namespaces`."""
+
     namespaces: frozenset[str] | None = None
     up_to: int | None = None
 
