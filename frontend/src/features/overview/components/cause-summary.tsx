@@ -37,7 +37,7 @@ export function CauseSummary({ query }: { query: UseQueryResult<Causes> }) {
           </li>
         ))}
       </ul>
-      {grave.length > SHOWN && <RouterLink to="/attention">{grave.length - SHOWN} more</RouterLink>}
+      {grave.length > SHOWN && <RouterLink className={styles.more} to="/attention">{grave.length - SHOWN} more</RouterLink>}
     </section>
   );
 }

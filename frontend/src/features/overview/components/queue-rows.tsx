@@ -51,7 +51,7 @@ export function QueueRows({ query, resource, queue }: { query: UseQueryResult<Qu
           ))}
         </PlainTable>
       )}
-      {more > 0 && <RouterLink to="/queues">{more.toLocaleString("en")} more</RouterLink>}
+      {more > 0 && <RouterLink className={styles.more} to="/queues">{more.toLocaleString("en")} more</RouterLink>}
     </section>
   );
 }
