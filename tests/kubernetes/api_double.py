@@ -25,11 +25,10 @@ from tests.kubernetes.object_store import (
     selects,
 )
 from tests.kubernetes.verdict_table import Request, Verdict, VerdictTable
+from tests.processes.listening import end_server
 
 TOKEN = "of-tests"
 TERMINAL = frozenset({"Succeeded", "Failed"})
-TURNS_TO_SERVE = 5
-"""Turns of the event loop from an accepted connection to its task, with two to spare."""
 STATUS_TEXT = {
     200: "OK", 201: "Created", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
     404: "Not Found", 409: "Conflict", 410: "Gone", 422: "Unprocessable Entity",
@@ -60,7 +59,6 @@ class ApiDouble:
         self.outputs: Callable[[Key], tuple[list[str], bool]] = lambda _key: ([], True)
         self.loop = asyncio.new_event_loop()
         self.watches: set[asyncio.StreamWriter] = set()
-        self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.port = 0
@@ -70,7 +68,8 @@ class ApiDouble:
         self.port = self.call(self._listen())
 
     def stop(self) -> None:
-        self.call(self._end())
+        assert self._server is not None
+        self.call(end_server(self._server))
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
         self.loop.close()
@@ -129,28 +128,13 @@ class ApiDouble:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         return int(self._server.sockets[0].getsockname()[1])
 
-    async def _end(self) -> None:
-        assert self._server is not None
-        self._server.close()
-        # Whatever was just accepted gets to the task that closes it.
-        for _ in range(TURNS_TO_SERVE):
-            await asyncio.sleep(0)
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
         try:
             while (request := await _read_request(reader)) is not None:
                 await self._answer(request, writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
-            self._connections.discard(task)
             writer.transport.abort()
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict
 
+from tests.processes.listening import end_server
+
 CHUNK_BYTES = 65_536
-TURNS_TO_SERVE = 5
 
 
 class Proxy:
@@ -45,21 +46,10 @@ class Proxy:
 
     def end(self) -> None:
         """Close everything."""
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(end_server(self._server), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()
-
-    async def _end(self) -> None:
-        self._server.close()
-        # What was just accepted gets to the task that closes it.
-        for _ in range(TURNS_TO_SERVE):
-            await asyncio.sleep(0)
-        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.accepted += 1
