@@ -11,6 +11,7 @@ import struct
 import subprocess
 import termios
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ from headgate.cli.replay.command import configure
 from headgate.client import AsyncHeadgate, Headgate, manifest_of
 from headgate.client.client import HeadgateClient
 from headgate.client.executors import ON_OTHER_HOST, ExecutorClient
+from headgate.client.schemas import FINISHED
 from headgate.client.transport import Connection, ServerProblem
 from headgate.executor.core import LogMark
 from headgate.executor.reconcile import report_of
@@ -48,6 +50,24 @@ from tests.executors.pods import literal
 from tests.executors.test_pod_images import NAME, FakePodman, needs_root
 
 __all__ = ["agent", "client", "connection"]
+
+
+@pytest.fixture(autouse=True)
+def left_as_found(
+    connection: Connection, client: HeadgateClient, agent: AgentProcess
+) -> Iterator[None]:
+    """Kills what a test leaves running, so that the next one finds an idle agent that runs."""
+    yield
+    if agent.has_ended():
+        agent.start()
+    for found in client.items(WORKLOADS):
+        if found["status"]["phase"] not in FINISHED:
+            # It may have finished by now.
+            with contextlib.suppress(ServerProblem):
+                path = f"{WORKLOADS}/{found['metadata']['name']}"
+                client.act(f"{path}/cancel", {"reason": "the test is over", "force": True})
+    headgate(connection, "orphans", "kill", "--all")
+    eventually(lambda: not agent.pids(), agent)
 
 
 def test_each_rank_writes_its_line(connection: Connection, agent: AgentProcess) -> None:
