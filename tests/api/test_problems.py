@@ -8,7 +8,7 @@ from httpx import Response
 from headgate.api.problems import problem_of
 from headgate.application.failures import Archived
 from headgate.messages.rendering import everything_visible
-from tests.api.callers import Api, workload
+from tests.api.callers import Api, flavor, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
 
@@ -271,3 +271,12 @@ def test_a_command_for_a_name_that_nothing_has_leads_to_the_nearest_one(
     assert elsewhere["remedy"].startswith("There is one of that name in namespace team-b. ")
     hidden = check(callers["submitter"].post(f"{HERE}/secret/hold{seen}", reason), 404, "not-found")
     assert "team-b" not in hidden["remedy"], "a hidden object is not named to this user"
+
+
+def test_the_nearest_name_may_have_been_made_just_before(admin: Api) -> None:
+    """The live state folds an object a moment after it was answered."""
+    for letter in "abcdefghij":
+        name = f"{letter * 8}-made"
+        admin.post("/v1/resourceflavors", flavor(name))
+        missing = check(admin.get(f"/v1/resourceflavors/{name}x"), 404, "not-found")
+        assert missing["remedy"] == f"Did you mean {name}?"

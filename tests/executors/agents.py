@@ -1,11 +1,17 @@
 """An agent as a process of its own, and users' commands beside it, for tests of whole runs."""
 
+import fcntl
 import os
+import pty
+import select
+import signal
+import struct
 import subprocess
+import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 import pytest
@@ -110,3 +116,50 @@ def submit(connection: Connection, name: str, script: str, *options: str) -> Non
         )
     finally:
         path.unlink()
+
+
+class Terminal:
+    """A terminal with a program in it, as a person would have it."""
+
+    def __init__(self, connection: Connection, directory: Path, *words: str) -> None:
+        self._keys, inner = pty.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 101, 0, 0))
+        self.shown = ""
+        self.process = subprocess.Popen(
+            [HEADGATE, *words],
+            env={**environment_of(connection), "TERM": "xterm"},
+            cwd=directory,
+            stdin=inner,
+            stdout=inner,
+            stderr=inner,
+            start_new_session=True,
+        )
+        os.close(inner)
+
+    def type(self, text: str) -> None:
+        os.write(self._keys, text.encode())
+
+    def expect(self, text: str, within_seconds: float = WAIT_SECONDS) -> None:
+        """Reads until a text is shown, and forgets everything up to it."""
+        give_up_at = time.monotonic() + within_seconds
+        while text not in self.shown:
+            ready, _, _ = select.select([self._keys], [], [], 0.5)
+            if ready:
+                self.shown += os.read(self._keys, 65_536).decode(errors="replace")
+            assert time.monotonic() < give_up_at, self.shown
+        self.shown = self.shown.partition(text)[2]
+
+    def resize(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._keys, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        os.kill(self.process.pid, signal.SIGWINCH)
+
+    def code(self) -> int:
+        return self.process.wait(WAIT_SECONDS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._keys)

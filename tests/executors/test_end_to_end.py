@@ -2,18 +2,12 @@
 
 import asyncio
 import contextlib
-import fcntl
 import os
-import pty
-import select
 import signal
-import struct
 import subprocess
-import termios
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 import pytest
@@ -36,6 +30,7 @@ from tests.cli.test_replay_and_verify import assert_verified
 from tests.executors.agent_process import HEADGATE, WAIT_SECONDS, AgentProcess
 from tests.executors.agents import (
     WORKLOADS,
+    Terminal,
     agent,
     environment_of,
     events_of,
@@ -526,53 +521,6 @@ def test_a_cancelled_task_ends_the_command_that_it_runs_in_a_pod(
             return len([each async for each in headgate.pods("default", "worked-beside")])
 
     assert asyncio.run(program()) == 1
-
-
-class Terminal:
-    """A terminal with a program in it, as a person would have it."""
-
-    def __init__(self, connection: Connection, directory: Path, *words: str) -> None:
-        self._keys, inner = pty.openpty()
-        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 101, 0, 0))
-        self.shown = ""
-        self.process = subprocess.Popen(
-            [HEADGATE, *words],
-            env={**environment_of(connection), "TERM": "xterm"},
-            cwd=directory,
-            stdin=inner,
-            stdout=inner,
-            stderr=inner,
-            start_new_session=True,
-        )
-        os.close(inner)
-
-    def type(self, text: str) -> None:
-        os.write(self._keys, text.encode())
-
-    def expect(self, text: str, within_seconds: float = WAIT_SECONDS) -> None:
-        """Reads until a text is shown, and forgets everything up to it."""
-        give_up_at = time.monotonic() + within_seconds
-        while text not in self.shown:
-            ready, _, _ = select.select([self._keys], [], [], 0.5)
-            if ready:
-                self.shown += os.read(self._keys, 65_536).decode(errors="replace")
-            assert time.monotonic() < give_up_at, self.shown
-        self.shown = self.shown.partition(text)[2]
-
-    def resize(self, columns: int, rows: int) -> None:
-        fcntl.ioctl(self._keys, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        os.kill(self.process.pid, signal.SIGWINCH)
-
-    def code(self) -> int:
-        return self.process.wait(WAIT_SECONDS)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_details: object) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self._keys)
 
 
 def test_a_pod_has_the_terminal_of_its_user(

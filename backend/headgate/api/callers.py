@@ -10,13 +10,14 @@ from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from headgate.adapters.manifests.job_templates import NO_RUNTIMES, Runtimes, training_runtimes
-from headgate.api.problems import UNAUTHORIZED, ApiFailure, request_id_of
+from headgate.api.problems import NOT_FOUND, UNAUTHORIZED, ApiFailure, request_id_of
 from headgate.application.access.identity import Identity
 from headgate.application.access.rights import Right, right_named
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import catch_up
 from headgate.application.cooperative import measured, part_of, present_work
 from headgate.application.ports import Unavailable
+from headgate.application.queries.views import did_you_mean
 from headgate.domain.recorded_event import EventMetadata
 
 Caller = Request[Identity, None, Any]
@@ -52,6 +53,14 @@ async def runtimes_of(request: Request[Any, Any, Any], body: bytes) -> Runtimes:
     services = services_of(request)
     await catch_up(services)
     return training_runtimes(services.reader.cluster_state.config)
+
+
+async def object_not_found(request: Caller, stream: str, named: str) -> ApiFailure:
+    """The problem of an object that is not there, with the nearest name that there is by now."""
+    services = services_of(request)
+    await catch_up(services)
+    remedy = did_you_mean(services.reader.cluster_state, stream, request.user.namespaces)
+    return ApiFailure(NOT_FOUND, f"There is no {named}.", remedy=remedy)
 
 
 def origin_of(request: Caller, reason: str = "") -> EventMetadata:

@@ -24,7 +24,7 @@ from headgate.api.answers import (
     response,
 )
 from headgate.api.bodies import request_body
-from headgate.api.callers import Caller, services_of
+from headgate.api.callers import Caller, object_not_found, services_of
 from headgate.api.manifests import (
     manifest_of,
     manifests_as_written,
@@ -47,14 +47,12 @@ from headgate.api.parameters import (
     continue_token,
     label_selector,
 )
-from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.simulations import simulated
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import object_commands
 from headgate.application.commands.object_commands import change_to
 from headgate.application.ports import Loaded
-from headgate.application.queries.views import did_you_mean
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import stream_of
 from headgate.domain.rejection import Rejection
@@ -237,8 +235,7 @@ async def read_object(
     stream = stream_of(codec.kind.stream_kind, name, str(request.path_params.get("namespace", "")))
     (loaded,) = await asyncio.to_thread(services.models.load, [stream])
     if isinstance(loaded.state, Absent) or not allows(request.user.namespaces, stream):
-        remedy = did_you_mean(services.reader.cluster_state, stream, request.user.namespaces)
-        raise ApiFailure(NOT_FOUND, f"There is no {codec.kind.name} {name}.", remedy=remedy)
+        raise await object_not_found(request, stream, f"{codec.kind.name} {name}")
     position = max(loaded.position, services.reader.position)
     if not codec.is_status_derived:
         unmodified = not_modified(loaded.version, if_none_match, position=position)

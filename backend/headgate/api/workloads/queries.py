@@ -11,7 +11,7 @@ from litestar.params import QueryParameter
 
 from headgate.adapters.manifests.render import V1BETA1, KueueVersion, in_v1beta1
 from headgate.api.answers import Answer, answer, answer_view, encoded, not_modified, response
-from headgate.api.callers import Caller, require_namespace, services_of
+from headgate.api.callers import Caller, object_not_found, require_namespace, services_of
 from headgate.api.manifests import manifest_of, with_templates
 from headgate.api.parameters import (
     Continue,
@@ -22,7 +22,6 @@ from headgate.api.parameters import (
     listed,
     owner_named,
 )
-from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.workloads.schemas import PHASES
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
@@ -32,7 +31,6 @@ from headgate.application.ports import Loaded, WorkloadQuery
 from headgate.application.queries import timelines
 from headgate.application.queries.explanations import explanation_view, summaries
 from headgate.application.queries.timelines import Detail
-from headgate.application.queries.views import did_you_mean
 from headgate.application.queries.workload_lists import (
     RowPlace,
     WorkloadGroups,
@@ -209,8 +207,7 @@ async def loaded_workload(request: Caller, name: str) -> Loaded:
     services, stream = services_of(request), workload_stream(key)
     (loaded,) = await asyncio.to_thread(services.models.load, [stream])
     if isinstance(loaded.state, Absent):
-        remedy = did_you_mean(services.reader.cluster_state, stream, request.user.namespaces)
-        raise ApiFailure(NOT_FOUND, f"There is no workload {key}.", remedy=remedy)
+        raise await object_not_found(request, stream, f"workload {key}")
     return loaded
 
 
