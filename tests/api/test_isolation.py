@@ -89,6 +89,7 @@ PATHS = (
     "/v1/topologies/hosts/map", "/v1/clusterqueues/shared/pendingworkloads", "/v1/localqueues",
     "/v1/clusterqueues/shared", "/v1/events?stream=workload/team-b/",
     f"/v1/events?stream=workload/team-b/{SECRET_NAME}", "/v1/namespaces",
+    "/v1/nodes/h1/allocation",
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The pods that fit on the hosts of a topology, and the blocking holders of each domain."""
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -68,7 +69,9 @@ def position(admin: Api, schedule: Callable[[], int]) -> int:
     items = _configuration()
     applied = admin.post("/v1/apply", {"apiVersion": "v1", "kind": "List", "items": items})
     assert applied.status_code == 200, applied.text
-    assert admin.post(B, _gang("holder", "team-b", 6, HOST)).status_code == 201
+    holder = _gang("holder", "team-b", 6, HOST)
+    holder["spec"]["maximumExecutionTimeSeconds"] = 3600
+    assert admin.post(B, holder).status_code == 201
     schedule()
     assert admin.post(A, _gang("waits", "team-a", 12, "fits/rack")).status_code == 201
     return schedule()
@@ -123,11 +126,46 @@ def test_what_pods_took_of_a_node_is_told_over_time(admin: Api) -> None:
     first, last = told["points"][0], told["points"][-1]
     assert first["used"] == {}
     assert last["used"] == held["used"]
-    assert told["workloads"] == held["host"]["workloads"]
     assert last["allocatable"]["cpu"] == held["allocatable"]["cpu"]
     (free,) = (each["host"]["name"] for each in hosts if each["path"][0] == "r2")
     assert admin.get(f"/v1/nodes/{free}/usage").json()["points"][-1]["used"] == {}
     assert admin.get("/v1/nodes/nowhere/usage").status_code == 404
+
+
+def test_what_of_a_node_is_allocated_is_told_with_the_end_of_each_workload(
+    admin: Api, callers: dict[str, Api]
+) -> None:
+    hosts = _hosts(admin.get("/v1/topologies/fits/map").json()["domains"])
+    (name,) = (host["host"]["name"] for host in hosts if host["used"])
+    told = admin.get(f"/v1/nodes/{name}/allocation").json()
+    assert (told["allocatable"]["cpu"], told["used"]["cpu"], told["free"]["cpu"]) == (
+        8000,
+        6000,
+        2000,
+    )
+    conditions = admin.get(f"{B}/holder").json()["status"]["conditions"]
+    (admitted,) = (one for one in conditions if one["type"] == "Admitted")
+    since = datetime.fromisoformat(admitted["lastTransitionTime"])
+    (held,) = told["workloads"]
+    # Conditions are told in whole seconds.
+    ends_at = datetime.fromisoformat(held.pop("endsAt")).replace(microsecond=0)
+    assert ends_at - since == timedelta(hours=1)
+    assert held == {
+        "key": "team-b/holder",
+        "pods": 6,
+        "clusterQueue": "fits",
+        "priority": 0,
+        "requests": {"cpu": 6000, "pods": 6},
+    }
+    (hidden,) = callers["submitter"].get(f"/v1/nodes/{name}/allocation").json()["workloads"]
+    assert (hidden["key"], hidden["clusterQueue"]) == ("1 workload of other teams", "")
+    assert (hidden["requests"], hidden["endsAt"]) == (held["requests"], None)
+    closed = admin.post(f"/v1/nodes/{name}/cordon", {"reason": "fans"})
+    position = int(closed.json()["metadata"]["resourceVersion"])
+    shut = admin.caught_up(f"/v1/nodes/{name}/allocation", position).json()
+    assert (shut["cordoned"], shut["free"], shut["used"]) == (True, {}, told["used"])
+    admin.post(f"/v1/nodes/{name}/uncordon", {})
+    assert admin.get("/v1/nodes/nowhere/allocation").status_code == 404
 
 
 def test_before_there_were_hosts_nothing_fitted(admin: Api) -> None:

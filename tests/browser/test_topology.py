@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from headgate.client.client import HeadgateClient
-from tests.browser.cluster import HOSTS, NAMESPACE, RACK, workload
+from tests.browser.cluster import HOSTS, NAMESPACE, QUEUE, RACK, workload
 from tests.browser.conftest import client_of, new_context, sign_in
 from tests.browser.screen import Screen
 from tests.processes.programs import wait_until
@@ -19,6 +19,7 @@ pytestmark = pytest.mark.browser
 HOLDER = f"{NAMESPACE}/map-holder"
 GANG = f"{NAMESPACE}/map-gang"
 NARROW = 390
+HOUR = 3600
 
 
 def gang(name: str, pods: int) -> dict[str, Any]:
@@ -34,7 +35,9 @@ def gang(name: str, pods: int) -> dict[str, Any]:
 def in_the_way(headgate: Up) -> Iterator[None]:
     """A workload on one host of the rack, and a gang that wants three."""
     with client_of(headgate) as client:
-        client.submit_batch([workload("map-holder", gpus=2)])
+        holder = workload("map-holder", gpus=2)
+        holder["spec"]["maximumExecutionTimeSeconds"] = HOUR
+        client.submit_batch([holder])
         path = f"/v1/namespaces/{NAMESPACE}/workloads/map-holder"
         wait_until(
             lambda: client.read(path)["status"]["phase"] in {"Starting", "Running"},
@@ -124,6 +127,11 @@ def test_a_drain_preview_lists_the_affected_workloads(
     host = _host_of(client.read("/v1/topologies/cluster/map")["domains"], HOLDER)
     screen.open(f"/topology?host={host}", "Topology")
     panel = screen.page.get_by_role("complementary", name=f"Host {host}")
+    holder = panel.get_by_role("list", name="Workloads on this host").get_by_role("listitem")
+    expect(holder.filter(has_text=HOLDER)).to_have_text(
+        re.compile(rf"^{HOLDER}2 GPU, {QUEUE}, until \d\d:\d\d$")
+    )
+    expect(panel.get_by_text(re.compile("^Free: 2 GPU, "))).to_be_visible()
     panel.get_by_role("button", name="Drain", exact=True).click()
     dialog = screen.page.get_by_role("dialog")
     expect(dialog.get_by_text(f"{HOLDER} (1 pod) moves to")).to_be_visible()
@@ -151,7 +159,10 @@ def test_a_host_stays_visible_beside_its_panel_with_the_actor_of_the_cordon(
     dialog.get_by_label("Reason").fill("it is quiet")
     dialog.get_by_role("button", name="Uncordon").click()
     expect(screen.page.get_by_text(f"Uncordon {name}: done")).to_be_visible()
-    expect(panel.get_by_text("a fan is loud")).to_have_count(0)
+    expect(panel.get_by_text("Ready", exact=True)).to_be_visible()
+    expect(
+        panel.get_by_text(re.compile("^Cordoned last: .*, admin, a fan is loud$"))
+    ).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])

@@ -23,9 +23,9 @@ from headgate.api.bodies import TypedRequest
 from headgate.api.callers import authenticated, services_of
 from headgate.api.cron_jobs import CronJobRunner
 from headgate.api.events import LOG_ROUTES
+from headgate.api.executors.administration import ExecutorActions, ExecutorOrphans, list_orphans
 from headgate.api.executors.assignment_feed import feed_of
 from headgate.api.executors.controller import Executors, report_routes
-from headgate.api.executors.orphans import ExecutorOrphans, list_orphans
 from headgate.api.executors.pods import ExecutorPods, assignment_items
 from headgate.api.executors.protocol import ExecutorProtocol
 from headgate.api.executors.sessions import ExecutorSessions
@@ -203,6 +203,7 @@ def _version_one() -> Router:
             ExecutorUploads,
             Uploads,
             ExecutorSessions,
+            ExecutorActions,
             ExecutorOrphans,
             list_orphans,
             WorkloadLogs,

@@ -1,10 +1,9 @@
 """Actions on nodes, and maps of the topologies that nodes stand in.
 
-Nodes are cordoned, drained, uncordoned and heard of, also all of an executor at once;
+Nodes are cordoned, drained, uncordoned and heard of, and say what of them is allocated;
 `/v1/topologies/{name}` has the map of a topology, the gangs that fit on it, and its fragmentation.
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from litestar import Controller, get, post
@@ -20,7 +19,7 @@ from headgate.api.answers import (
     command_request,
     response,
 )
-from headgate.api.bodies import Free, Position, RequestBody, Whole
+from headgate.api.bodies import Free, RequestBody
 from headgate.api.callers import Caller, services_of
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import (
@@ -32,28 +31,26 @@ from headgate.api.parameters import (
     requests_in,
 )
 from headgate.api.workloads.schemas import Action
-from headgate.application.commands.object_commands import NodeOrder, tell_node, tell_nodes
-from headgate.application.commands.requests import CommandResponse, CommandResult
-from headgate.application.cooperative import Cooperative
+from headgate.application.commands.object_commands import NodeOrder, tell_node
 from headgate.application.queries.topology_fits import (
+    NodeAllocation,
+    NodeUsage,
     fragmentation_of,
     near_fits_of,
+    node_allocation,
     node_usage,
     topology_fits,
 )
 from headgate.application.queries.topology_map import (
     FragmentationHistory,
     NearFitsView,
-    NodeUsage,
     TopologyFits,
     TopologyMap,
     topology_map,
 )
 from headgate.application.simulation_run import (
     DrainPreview,
-    ExecutorDrainPreview,
     drain_preview,
-    executor_drain_preview,
 )
 from headgate.application.time_travel import SampledPeriod
 from headgate.domain.field_rules import raise_if_invalid
@@ -95,6 +92,17 @@ class NodeActions(Controller):
     opt = {"right": "read nodes"}
 
     @get(
+        "/allocation",
+        operation_id="readNodeAllocation",
+        summary="What of a node is allocated, and to which workloads until when",
+        responses=response(NodeAllocation),
+    )
+    async def allocation(self, request: Caller, name: Name) -> Answer:
+        """Other teams' workloads are counted, not named, for submitters."""
+        scope = request.user.namespaces
+        return answer_view(node_allocation(services_of(request), name, scope))
+
+    @get(
         "/usage",
         operation_id="readNodeUsage",
         summary="What pods took of a node at instants of the past",
@@ -110,9 +118,7 @@ class NodeActions(Controller):
     ) -> Answer:
         """At equal distances, the ends of the stretch too."""
         return answer_view(
-            await node_usage(
-                services_of(request), name, _period(since, until, points), request.user.namespaces
-            )
+            await node_usage(services_of(request), name, _period(since, until, points))
         )
 
     @post(
@@ -206,106 +212,6 @@ class NodeActions(Controller):
         return await _tell(request, name, report, CommandOptions())
 
 
-class NodesChanged(Whole, kw_only=True, frozen=True):
-    """The nodes of an executor that were cordoned, drained or uncordoned."""
-
-    position: Position
-    executor: str
-    nodes: list[str]
-
-
-ExecutorName = Annotated[str, PathParameter(description="The executor's name", max_length=253)]
-
-
-class ExecutorActions(Controller):
-    """What is done to all nodes of an executor."""
-
-    path = "/executors/{name:str}"
-    tags = ["Executor"]
-    opt = {"right": "operate nodes"}
-
-    @post(
-        "/cordon",
-        operation_id="cordonExecutor",
-        summary="Let all nodes of an executor take no new pods",
-        status_code=200,
-        responses=response(NodesChanged),
-    )
-    async def cordon(
-        self,
-        request: Caller,
-        name: ExecutorName,
-        data: JSONBody[Action],
-        idempotency_key: IdempotencyHeader = None,
-    ) -> Answer:
-        """What runs there runs on. A node that registers later takes pods."""
-        options = CommandOptions(reason=data.reason, key=idempotency_key)
-        return await _tell_all(request, name, CordonNode(), options)
-
-    @post(
-        "/drain",
-        operation_id="drainExecutor",
-        summary="Let all nodes of an executor take no new pods, and find other places for theirs",
-        status_code=200,
-        responses=response(NodesChanged),
-    )
-    async def drain(
-        self,
-        request: Caller,
-        name: ExecutorName,
-        data: JSONBody[Action],
-        idempotency_key: IdempotencyHeader = None,
-    ) -> Answer:
-        """Workloads without another placement are evicted; `drain-preview` lists them."""
-        options = CommandOptions(reason=data.reason, key=idempotency_key)
-        return await _tell_all(request, name, DrainNode(), options)
-
-    @get(
-        "/drain-preview",
-        operation_id="previewExecutorDrain",
-        summary="Preview the drain of an executor: its workloads, and the effect on each",
-        responses=response(ExecutorDrainPreview),
-        opt={"right": "read nodes"},
-    )
-    async def drain_preview(self, request: Caller, name: ExecutorName) -> Answer:
-        """Nothing is changed; other teams' workloads are not named for submitters."""
-        scope = request.user.namespaces
-        return answer_view(await executor_drain_preview(services_of(request), name, scope))
-
-    @post(
-        "/uncordon",
-        operation_id="uncordonExecutor",
-        summary="Let all nodes of an executor take pods again",
-        status_code=200,
-        responses=response(NodesChanged),
-    )
-    async def uncordon(
-        self,
-        request: Caller,
-        name: ExecutorName,
-        data: JSONBody[Action],
-        idempotency_key: IdempotencyHeader = None,
-    ) -> Answer:
-        """The end of their cordons and drains."""
-        options = CommandOptions(reason=data.reason, key=idempotency_key)
-        return await _tell_all(request, name, UncordonNode(), options)
-
-
-async def _tell_all(
-    request: Caller,
-    executor: str,
-    command: CordonNode | DrainNode | UncordonNode,
-    options: CommandOptions,
-) -> Answer:
-    def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
-        changed = [result.after.name for result in results if result.events]
-        yield
-        return CommandResponse(content={"position": None, "executor": executor, "nodes": changed})
-
-    call = await command_request(request, write, options)
-    return answer_command(await tell_nodes(services_of(request), call, executor, command))
-
-
 KIND = "Node"
 
 
@@ -393,4 +299,4 @@ def _period(since: str | None, until: str | None, points: int) -> SampledPeriod:
     return SampledPeriod(instant_or_none(since, "/since"), instant_or_none(until, "/until"), points)
 
 
-ROUTES = (NodeActions, ExecutorActions, TopologyMaps)
+ROUTES = (NodeActions, TopologyMaps)

@@ -15,6 +15,7 @@ from headgate.adapters.manifests.workload import rendered_owner, rendered_update
 from headgate.api.answers import Answer, answer, response
 from headgate.api.bodies import Position, Schema
 from headgate.api.callers import STREAMED, Caller, is_still_authorized, origin_of, services_of
+from headgate.api.executors.administration import OrphanedPodView, awaits_orphans, orphans_of
 from headgate.api.executors.assignment_feed import (
     STREAM_DESCRIPTION,
     STREAM_HEADERS,
@@ -23,7 +24,6 @@ from headgate.api.executors.assignment_feed import (
     holds_point,
     point_body,
 )
-from headgate.api.executors.orphans import OrphanedPodView, awaits_orphans, orphans_of
 from headgate.api.executors.protocol import REPORTS, Epoch, Name, required_epoch
 from headgate.api.executors.schemas import (
     AssignedPod,

@@ -1,8 +1,15 @@
-"""What would fit on the hosts of a topology now, and how near a workload is to a place there."""
+"""What would fit on the hosts of a topology, how near a workload is to a place, what a node has."""
 
 from collections.abc import Iterator
 
-from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, allows
+from msgspec.structs import replace
+
+from headgate.application.access.redaction import (
+    FOREIGN_WORKLOAD,
+    NamespaceScope,
+    allows,
+    foreign_workloads,
+)
 from headgate.application.application_services import ApplicationServices, whole_workloads
 from headgate.application.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.queries.capacity_history import log_since
@@ -13,24 +20,87 @@ from headgate.application.queries.topology_map import (
     LevelFitView,
     NearFitsView,
     NearFitView,
-    NodeUsage,
-    NodeUsagePoint,
     Stay,
+    TaintView,
     TopologyFits,
-    guests_of,
+    free_of,
+    is_shown,
     stays_on,
+    taints_of,
 )
-from headgate.application.queries.views import timestamp, view_from
+from headgate.application.queries.views import (
+    Position,
+    Timestamp,
+    Whole,
+    timestamp,
+    timestamp_or_none,
+    view_from,
+)
 from headgate.application.time_travel import SampledPeriod, sample_instants
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.recorded_event import workload_stream
 from headgate.domain.rejection import NotFound
+from headgate.domain.scheduling.lifecycle.transitions import execution_deadline
 from headgate.domain.scheduling.placement.host_table import host_name
 from headgate.domain.topology_fits import BlockingHolder, largest_fits, near_fits
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.message import Message, message
 from headgate.domain.values.quantities import Requests, add_to
+
+
+class NodeWorkload(HostWorkload, kw_only=True, frozen=True):
+    """The same with what its pods on one node request together, in base units.
+
+    `endsAt` is when its maximum execution time is used up; None without one.
+    """
+
+    requests: dict[str, int]
+    ends_at: Timestamp | None
+
+
+class NodeAllocation(Whole, kw_only=True, frozen=True):
+    """What of a node is used by workloads here and by others, and what is free; in base units.
+
+    Nothing is free of a node that is cordoned or not ready.
+    """
+
+    position: Position
+    at: Timestamp
+    node: str
+    ready: bool
+    cordoned: bool
+    allocatable: dict[str, int]
+    used: dict[str, int]
+    others: dict[str, int]
+    free: dict[str, int]
+    taints: list[TaintView]
+    workloads: list[NodeWorkload]
+
+
+class NodeUsagePoint(Whole, kw_only=True, frozen=True):
+    """A node at one instant, in base units; nothing is offered before it was there."""
+
+    position: Position
+    at: Timestamp
+    ready: bool
+    used: dict[str, int]
+    allocatable: dict[str, int]
+
+
+class NodeUsage(Whole, kw_only=True, frozen=True):
+    """What pods took of a node at instants of equal distance, oldest first.
+
+    Not `complete` where there was no time to look at the latest; before `dataSince` was no log.
+    """
+
+    position: Position
+    at: Timestamp
+    node: str
+    data_since: Timestamp | None
+    complete: bool
+    points: list[NodeUsagePoint]
 
 
 def topology_fits(services: ApplicationServices, name: str, requests: Requests) -> TopologyFits:
@@ -147,19 +217,72 @@ def _looks(
         )
 
 
-async def node_usage(
-    services: ApplicationServices, node: str, period: SampledPeriod, scope: NamespaceScope
-) -> NodeUsage:
-    """What pods took of a node at each instant of a stretch, and the workloads on it now.
+def node_allocation(
+    services: ApplicationServices, node: str, scope: NamespaceScope
+) -> NodeAllocation:
+    """What of a node is allocated now, and to which workloads; raises `NotFound`."""
+    cluster_state = services.reader.cluster_state
+    there = _expect_node(cluster_state, node)
+    spec, stays = there.spec, stays_on(cluster_state, host_name(there))
+    used = _taken(stays)
+    return NodeAllocation(
+        position=cluster_state.position,
+        at=timestamp(services.clock.now()),
+        node=node,
+        ready=spec.ready,
+        cordoned=spec.unschedulable,
+        allocatable=dict(spec.allocatable),
+        used=used,
+        others=dict(spec.used_by_others),
+        free=free_of(spec, used),
+        taints=taints_of(spec),
+        workloads=_allocations(stays, scope),
+    )
+
+
+def _allocations(stays: list[Stay], scope: NamespaceScope) -> list[NodeWorkload]:
+    """What each workload takes of a host; all of hidden namespaces together are one entry."""
+    of_workloads: dict[str, list[Stay]] = {}
+    hidden: list[Stay] = []
+    for stay in stays:
+        if is_shown(stay, scope):
+            of_workloads.setdefault(stay.workload.key, []).append(stay)
+        else:
+            hidden.append(stay)
+    shown = [_node_workload(key, found) for key, found in sorted(of_workloads.items())]
+    if hidden:
+        foreign = foreign_workloads(len({stay.workload.key for stay in hidden}))
+        entry = _node_workload(foreign, hidden)
+        shown.append(replace(entry, cluster_queue="", priority=0, ends_at=None))
+    return shown
+
+
+def _node_workload(key: str, stays: list[Stay]) -> NodeWorkload:
+    workload = stays[0].workload
+    return NodeWorkload(
+        key=key,
+        pods=sum(stay.pods for stay in stays),
+        cluster_queue=workload.admission.cluster_queue if workload.admission else "",
+        priority=workload.spec.priority,
+        requests=_taken(stays),
+        ends_at=timestamp_or_none(execution_deadline(workload)),
+    )
+
+
+def _expect_node(cluster_state: ClusterState, name: str) -> Configured[NodeSpec]:
+    found = cluster_state.config.nodes.get(name)
+    if found is None:
+        raise NotFound("ObjectNotFound", kind="Node", name=name)
+    return found
+
+
+async def node_usage(services: ApplicationServices, node: str, period: SampledPeriod) -> NodeUsage:
+    """What pods took of a node at each instant of a stretch.
 
     Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
     `Overloaded` when too many look at the past.
     """
-    cluster_state = services.reader.cluster_state
-    there = cluster_state.config.nodes.get(node)
-    if there is None:
-        raise NotFound("ObjectNotFound", kind="Node", name=node)
-    guests = guests_of(stays_on(cluster_state, host_name(there)), scope)
+    _expect_node(services.reader.cluster_state, node)
     instants = sample_instants(services, period)
     history, late = services.history, services.history.is_late()
     moments = await history.executor.do(
@@ -176,7 +299,6 @@ async def node_usage(
         node=node,
         data_since=await log_since(services),
         complete=len(found) == len(moments),
-        workloads=guests,
         points=found,
     )
 

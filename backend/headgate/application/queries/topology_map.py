@@ -7,7 +7,7 @@ import msgspec
 from headgate.application.access.redaction import NamespaceScope, foreign_workloads
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
+from headgate.application.queries.views import Position, Timestamp, Whole, timestamp, view_from
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.topology import TopologySpec
@@ -122,31 +122,6 @@ class FragmentationHistory(Whole, kw_only=True, frozen=True):
     requests: dict[str, int]
     complete: bool
     points: list[FragmentationPoint]
-
-
-class NodeUsagePoint(Whole, kw_only=True, frozen=True):
-    """A node at one instant, in base units; nothing is offered before it was there."""
-
-    position: Position
-    at: Timestamp
-    ready: bool
-    used: dict[str, int]
-    allocatable: dict[str, int]
-
-
-class NodeUsage(Whole, kw_only=True, frozen=True):
-    """What pods took of a node at instants of equal distance, oldest first, and which are on it.
-
-    Not `complete` where there was no time to look at the latest; before `dataSince` was no log.
-    """
-
-    position: Position
-    at: Timestamp
-    node: str
-    data_since: Timestamp | None
-    complete: bool
-    workloads: list[HostWorkload]
-    points: list[NodeUsagePoint]
 
 
 class NearFitView(Whole, kw_only=True, frozen=True):
@@ -288,7 +263,7 @@ def _leaf(path: Path, place: _FlavoredNode, stays: list[Stay], scope: NamespaceS
         allocatable=dict(spec.allocatable),
         used=used,
         others=others,
-        free=_free(spec.allocatable, used, others) if is_schedulable(spec) else {},
+        free=free_of(spec, used),
         children=[],
         host=_host(node, flavors, stays, scope),
     )
@@ -307,10 +282,14 @@ def _place_of_hosts(
     return msgspec.structs.replace(domain, used=used, free=free)
 
 
-def _free(allocatable: Requests, used: Requests, others: Requests) -> Requests:
+def free_of(spec: NodeSpec, used: Requests) -> Requests:
+    """What is free of a node; nothing where it takes no pods."""
+    if not is_schedulable(spec):
+        return {}
+    others = spec.used_by_others
     return {
         resource: amount - used.get(resource, 0) - others.get(resource, 0)
-        for resource, amount in allocatable.items()
+        for resource, amount in spec.allocatable.items()
     }
 
 
@@ -322,18 +301,25 @@ def _host(
         ready=node.spec.ready,
         cordoned=node.spec.unschedulable,
         flavors=flavors,
-        taints=[
-            TaintView(key=taint.key, value=taint.value, effect=taint.effect)
-            for taint in node.spec.taints
-        ],
+        taints=taints_of(node.spec),
         workloads=guests_of(stays, scope),
     )
 
 
+def taints_of(spec: NodeSpec) -> list[TaintView]:
+    """The taints of a node."""
+    return [view_from(TaintView, taint) for taint in spec.taints]
+
+
+def is_shown(stay: Stay, scope: NamespaceScope) -> bool:
+    """Whether a reader of these namespaces may see the workload."""
+    return scope is None or stay.workload.namespace in scope
+
+
 def guests_of(stays: list[Stay], scope: NamespaceScope) -> list[HostWorkload]:
     """The workloads on a host; all of hidden namespaces together are one entry."""
-    mine = [s for s in stays if scope is None or s.workload.namespace in scope]
-    hidden = [s for s in stays if not (scope is None or s.workload.namespace in scope)]
+    mine = [stay for stay in stays if is_shown(stay, scope)]
+    hidden = [stay for stay in stays if not is_shown(stay, scope)]
     shown = [
         HostWorkload(
             key=stay.workload.key,

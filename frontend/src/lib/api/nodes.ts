@@ -13,6 +13,14 @@ export function drainPreviewQuery(name: string) {
   });
 }
 
+/** What of a host is allocated now, and to which workloads. */
+export function nodeAllocationQuery(name: string) {
+  return queryOptions({
+    queryKey: ["topology", "allocation", name],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/nodes/{name}/allocation", { params: { path: { name } }, signal })),
+  });
+}
+
 const POINTS = 49;
 const LOOK_AGAIN = 300_000;
 

@@ -26,6 +26,8 @@ export type TopologyFits = Schemas["TopologyFits"];
 
 export type Executor = Schemas["ExecutorObject"];
 export type Node = Schemas["NodeObject"];
+export type NodeAllocation = Schemas["NodeAllocation"];
+export type NodeWorkload = Schemas["NodeWorkload"];
 export type SavedView = Schemas["SavedViewDetail"];
 export type WorkloadRow = Schemas["WorkloadRow"];
 export type WorkloadRowPage = Schemas["WorkloadRowPage"];

@@ -12,9 +12,10 @@ import { RouterLink } from "@/components/ui/router-link";
 import { Empty } from "@/components/ui/states";
 import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
-import { nodeUsageQuery } from "@/lib/api/nodes";
+import { nodeAllocationQuery } from "@/lib/api/nodes";
 import type { Node } from "@/lib/api/types";
 import { factDetail, workloadAddress } from "@/lib/events";
+import { amountWords, byAllocation, untilWords } from "@/lib/format/allocations";
 import { byResource, formatAmount, formatQuantity, shortResource } from "@/lib/format/amounts";
 import { formatDuration } from "@/lib/format/times";
 import { useResource } from "@/lib/hooks/use-resource";
@@ -106,18 +107,22 @@ function Use({ node: { metadata, status } }: { node: Node }) {
 }
 
 function Workloads({ name }: { name: string }) {
-  const use = useQuery(nodeUsageQuery(name));
+  const allocation = useQuery(nodeAllocationQuery(name));
   return (
-    <Card title="Pods" aside={use.data && `${use.data.workloads.reduce((sum, { pods }) => sum + pods, 0)}`}>
-      <View query={use} rows={2} empty={({ workloads }) => (workloads.length === 0 ? <Empty title="No pods on this node" /> : undefined)}>
+    <Card title="Pods" aside={allocation.data && `${allocation.data.workloads.reduce((sum, { pods }) => sum + pods, 0)}`}>
+      <View query={allocation} rows={2} empty={({ workloads }) => (workloads.length === 0 ? <Empty title="No pods on this node" /> : undefined)}>
         {({ workloads }) => (
-          <PlainTable label="Pods" heads={["Workload", { words: "Pods", figure: true }, "ClusterQueue", { words: "Priority", figure: true }]}>
-            {workloads.map(({ key, pods, clusterQueue, priority }) => (
-              <tr key={key}>
-                <th scope="row">{key.includes("/") ? <RouterLink to={workloadAddress(key)}>{key}</RouterLink> : key}</th>
-                <td data-figure>{pods}</td>
-                <td>{clusterQueue || "—"}</td>
-                <td data-figure>{clusterQueue === "" ? "—" : priority}</td>
+          <PlainTable label="Pods" heads={["Workload", { words: "Pods", figure: true }, { words: "Requests", figure: true }, "ClusterQueue", { words: "Priority", figure: true, spare: true }, "Ends"]}>
+            {[...workloads].sort(byAllocation).map((workload) => (
+              <tr key={workload.key}>
+                <th scope="row">{workload.key.includes("/") ? <RouterLink to={workloadAddress(workload.key)}>{workload.key}</RouterLink> : workload.key}</th>
+                <td data-figure>{workload.pods}</td>
+                <td data-figure>{amountWords(workload)}</td>
+                <td>{workload.clusterQueue || "—"}</td>
+                <td data-figure data-spare>
+                  {workload.clusterQueue === "" ? "—" : workload.priority}
+                </td>
+                <td>{untilWords(workload) || "—"}</td>
               </tr>
             ))}
           </PlainTable>

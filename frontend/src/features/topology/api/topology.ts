@@ -56,10 +56,10 @@ export const waitingQuery = queryOptions({
   queryFn: ({ signal }) => contentOf(api.GET("/v1/workloads", { params: { query: { phase: "Pending", limit: 100 } }, signal })),
 });
 
-/** The last time a user took a host out of service. */
+/** The last cordon or drain of a host, also after it was taken back. */
 export function closedQuery(name: string) {
   return queryOptions({
-    queryKey: ["topology", "closed", name],
+    queryKey: ["objects", "closed", name],
     queryFn: ({ signal }) =>
       contentOf(api.GET("/v1/events", { params: { query: { stream: `node/${name}`, type: CLOSING, limit: 1 } }, signal })),
   });

@@ -1,4 +1,4 @@
-// One host beside the map: its resources, its workloads, and taking it out of service.
+// One host beside the map: its workloads, what is free, its use, its last cordon, and taking it out of service.
 import { Ban, CircleAlert, CircleCheck } from "lucide-react";
 import { useQuery } from "@tanstack/react-query";
 
@@ -9,12 +9,15 @@ import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
 import { SidePanel } from "@/components/ui/side-panel";
 import { Empty } from "@/components/ui/states";
-import type { Host, TopologyDomain } from "@/lib/api/types";
+import { View } from "@/components/ui/view";
+import { nodeAllocationQuery } from "@/lib/api/nodes";
+import type { NodeAllocation, NodeWorkload, TopologyDomain } from "@/lib/api/types";
 import { typeWords, workloadAddress } from "@/lib/events";
+import { allocationWords, byAllocation, freeWords } from "@/lib/format/allocations";
 import { byResource, shareOf, shortResource } from "@/lib/format/amounts";
 
 import { closedQuery } from "../api/topology";
-import { hostWorkloadWords, resourceWords } from "../model/map";
+import { resourceWords } from "../model/map";
 import styles from "./host-panel.module.css";
 
 export interface HostPanelProps {
@@ -24,66 +27,96 @@ export interface HostPanelProps {
   onClose: () => void;
 }
 
-export function HostPanel({ domain, resource: shown, onClose }: HostPanelProps) {
-  const { host } = domain;
-  if (!host) return null;
+/** More workloads than these are on the page of the node. */
+const SHOWN = 12;
+
+export function HostPanel({ domain, resource, onClose }: HostPanelProps) {
+  const name = domain.host?.name ?? "";
+  const allocation = useQuery(nodeAllocationQuery(name));
   return (
-    <SidePanel title={host.name} label={`Host ${host.name}`} onClose={onClose}>
-      <div className={styles.row}>
-        <HostState host={host} />
-        <span className={styles.soft}>{domain.path.join(" / ")}</span>
-        <RouterLink to={`/events?stream=${encodeURIComponent(`node/${host.name}`)}`}>Events of this host</RouterLink>
-        <RouterLink to={`/nodes/${encodeURIComponent(host.name)}`}>Open node</RouterLink>
-      </div>
-      {host.cordoned && <WhoClosedIt name={host.name} />}
-      <div className={styles.row}>
-        <HostActions name={host.name} isCordoned={host.cordoned} />
-      </div>
-      <ul className={styles.resources}>
-        {Object.keys(domain.allocatable).sort(byResource).map((resource) => (
-          <Resource key={resource} domain={domain} resource={resource} />
-        ))}
-      </ul>
-      <NodeUse name={host.name} resource={shown} />
-      {host.taints.length > 0 && (
-        <p className={styles.soft}>
-          Taints:{" "}
-          <span className="mono">{host.taints.map((taint) => `${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`).join(", ")}</span>
-        </p>
-      )}
-      <h3>Workloads on this host</h3>
-      {host.workloads.length === 0 ? (
-        <Empty title="No workloads on this host" />
-      ) : (
-        <ul className={styles.workloads}>
-          {host.workloads.map((workload) => (
-            <li key={workload.key}>
-              {workload.key.includes("/") ? <RouterLink to={workloadAddress(workload.key)}>{workload.key}</RouterLink> : <span>{workload.key}</span>}
-              <span className={styles.soft}>
-{hostWorkloadWords(workload)}
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
+    <SidePanel title={name} label={`Host ${name}`} onClose={onClose}>
+      <View query={allocation} rows={6}>
+        {(host) => (
+          <>
+            <div className={styles.row}>
+              <HostState host={host} />
+              <span className={styles.soft}>{domain.path.join(" / ")}</span>
+            </div>
+            <Workloads host={host} />
+            <p>{freeWords(host)}</p>
+            <ul className={styles.resources}>
+              {Object.keys(host.allocatable).sort(byResource).map((one) => (
+                <Resource key={one} host={host} resource={one} />
+              ))}
+            </ul>
+            <NodeUse name={name} resource={resource} />
+            {host.taints.length > 0 && (
+              <p className={styles.soft}>
+                Taints:{" "}
+                <span className="mono">{host.taints.map((taint) => `${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`).join(", ")}</span>
+              </p>
+            )}
+            <LastClosed name={name} isCordoned={host.cordoned} />
+            <div className={styles.row}>
+              <HostActions name={name} isCordoned={host.cordoned} />
+              <RouterLink to={`/events?stream=${encodeURIComponent(`node/${name}`)}`}>Events of this host</RouterLink>
+              <RouterLink to={`/nodes/${encodeURIComponent(name)}`}>Open node</RouterLink>
+            </div>
+          </>
+        )}
+      </View>
     </SidePanel>
   );
 }
 
-/** The user who took it out of service, with the reason, from the log. */
-function WhoClosedIt({ name }: { name: string }) {
+function Workloads({ host: { node, workloads } }: { host: NodeAllocation }) {
+  if (workloads.length === 0) return <Empty title="No workloads on this host" />;
+  return (
+    <ul className={styles.workloads} aria-label="Workloads on this host">
+      {[...workloads].sort(byAllocation).slice(0, SHOWN).map((workload) => (
+        <Workload key={workload.key} workload={workload} />
+      ))}
+      {workloads.length > SHOWN && (
+        <li>
+          <RouterLink to={`/nodes/${encodeURIComponent(node)}`}>{workloads.length - SHOWN} more</RouterLink>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Workload({ workload }: { workload: NodeWorkload }) {
+  const { key } = workload;
+  return (
+    <li>
+      {key.includes("/") ? <RouterLink to={workloadAddress(key)}>{key}</RouterLink> : <span>{key}</span>}
+      <span className={styles.soft}>{allocationWords(workload)}</span>
+    </li>
+  );
+}
+
+/** The last cordon or drain of the host, with its actor and reason, from the log. */
+function LastClosed({ name, isCordoned }: { name: string; isCordoned: boolean }) {
   const { data } = useQuery(closedQuery(name));
   const [fact] = data?.items ?? [];
   if (fact === undefined) return null;
+  const actor = fact.actor.replace(/^user:/, "");
+  if (isCordoned) {
+    return (
+      <p className={styles.soft}>
+        {typeWords(fact.type)} <Timestamp at={fact.at} /> by {actor}
+        {fact.reason && <>: {fact.reason}</>}
+      </p>
+    );
+  }
   return (
     <p className={styles.soft}>
-      {typeWords(fact.type)} <Timestamp at={fact.at} /> by {fact.actor.replace(/^user:/, "")}
-      {fact.reason && <>: {fact.reason}</>}
+      {fact.type === "node.cordoned" ? "Cordoned" : "Drained"} last: <Timestamp at={fact.at} />, {[actor, fact.reason].filter(Boolean).join(", ")}
     </p>
   );
 }
 
-function HostState({ host }: { host: Host }) {
+function HostState({ host }: { host: Pick<NodeAllocation, "ready" | "cordoned"> }) {
   if (host.cordoned) {
     return (
       <Badge tone="hold" icon={Ban}>
@@ -102,17 +135,15 @@ function HostState({ host }: { host: Host }) {
   );
 }
 
-function Resource({ domain, resource }: { domain: TopologyDomain; resource: string }) {
-  const whole = domain.allocatable[resource] ?? 0;
-  const used = domain.used[resource] ?? 0;
-  const others = domain.others[resource] ?? 0;
-  const words = resourceWords(domain, resource);
+function Resource({ host, resource }: { host: NodeAllocation; resource: string }) {
+  const whole = host.allocatable[resource] ?? 0;
+  const words = resourceWords(host, resource);
   return (
     <li>
       <span className={styles.resource}>{shortResource(resource)}</span>
       <span className={styles.meter} role="img" aria-label={words}>
-        <span className={styles.used} style={{ width: `${shareOf(used, whole) * 100}%` }} />
-        <span className={styles.others} style={{ width: `${shareOf(others, whole) * 100}%` }} />
+        <span className={styles.used} style={{ width: `${shareOf(host.used[resource] ?? 0, whole) * 100}%` }} />
+        <span className={styles.others} style={{ width: `${shareOf(host.others[resource] ?? 0, whole) * 100}%` }} />
       </span>
       <span className={styles.words}>{words}</span>
     </li>

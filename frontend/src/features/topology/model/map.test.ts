@@ -61,8 +61,9 @@ test("workloads with hidden queue and priority are other teams, in every colouri
 });
 
 test("a host that takes no pods says so where its free part would be", () => {
-  expect(resourceWords(HALF, GPU)).toBe("4 of 8 in use, 4 free");
-  expect(resourceWords(EMPTY, GPU)).toBe("0 of 8 in use; nothing free while it is cordoned");
+  const open = { position: 1, at: "", node: "h2", ready: true, cordoned: false, allocatable: { [GPU]: 8 }, used: { [GPU]: 4 }, others: {}, free: { [GPU]: 4 }, taints: [], workloads: [] };
+  expect(resourceWords(open, GPU)).toBe("4 of 8 in use, 4 free");
+  expect(resourceWords({ ...open, used: {}, free: {}, cordoned: true }, GPU)).toBe("0 of 8 in use; nothing free while it is cordoned");
 });
 
 test("beyond the colours there are, the smallest groups share one", () => {

@@ -1,5 +1,5 @@
 // The map in numbers: how full a domain is, where workloads run, and what each colour means.
-import type { Host, HostWorkload, TopologyDomain } from "@/lib/api/types";
+import type { Host, HostWorkload, NodeAllocation, TopologyDomain } from "@/lib/api/types";
 import { formatAmount, shareOf } from "@/lib/format/amounts";
 import { OTHER_QUEUES, QUEUE_COLORS, queueColors } from "@/lib/queue-colors";
 
@@ -118,12 +118,12 @@ export function hostWorkloadWords({ pods, clusterQueue, priority }: HostWorkload
 }
 
 /** What of one resource is used and free on a host; where it takes no pods, that is why nothing is free. */
-export function resourceWords(domain: TopologyDomain, resource: string): string {
-  const of = (amount: number | undefined) => formatAmount(resource, amount ?? 0, domain.allocatable[resource] ?? 0);
-  const closed = domain.host && (domain.host.cordoned ? "cordoned" : domain.host.ready ? "" : "not ready");
-  const others = domain.others[resource] ?? 0;
-  const used = `${of(domain.used[resource])} of ${of(domain.allocatable[resource])} in use${others > 0 ? `, ${of(others)} outside Headgate` : ""}`;
-  return closed ? `${used}; nothing free while it is ${closed}` : `${used}, ${of(domain.free[resource])} free`;
+export function resourceWords(host: NodeAllocation, resource: string): string {
+  const of = (amount: number | undefined) => formatAmount(resource, amount ?? 0, host.allocatable[resource] ?? 0);
+  const closed = host.cordoned ? "cordoned" : host.ready ? "" : "not ready";
+  const others = host.others[resource] ?? 0;
+  const used = `${of(host.used[resource])} of ${of(host.allocatable[resource])} in use${others > 0 ? `, ${of(others)} outside Headgate` : ""}`;
+  return closed ? `${used}; nothing free while it is ${closed}` : `${used}, ${of(host.free[resource])} free`;
 }
 
 /** Whether colors are of workloads and so fill a host as far as it is used. */

@@ -523,6 +523,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes/{name}/allocation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What of a node is allocated, and to which workloads until when
+         * @description Other teams' workloads are counted, not named, for submitters.
+         */
+        get: operations["readNodeAllocation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/nodes/{name}/cordon": {
         parameters: {
             query?: never;
@@ -637,86 +657,6 @@ export interface paths {
         get: operations["readNodeUsage"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/executors/{name}/cordon": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Let all nodes of an executor take no new pods
-         * @description What runs there runs on. A node that registers later takes pods.
-         */
-        post: operations["cordonExecutor"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/executors/{name}/drain": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Let all nodes of an executor take no new pods, and find other places for theirs
-         * @description Workloads without another placement are evicted; `drain-preview` lists them.
-         */
-        post: operations["drainExecutor"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/executors/{name}/drain-preview": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Preview the drain of an executor: its workloads, and the effect on each
-         * @description Nothing is changed; other teams' workloads are not named for submitters.
-         */
-        get: operations["previewExecutorDrain"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/executors/{name}/uncordon": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Let all nodes of an executor take pods again
-         * @description The end of their cordons and drains.
-         */
-        post: operations["uncordonExecutor"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1960,6 +1900,86 @@ export interface paths {
         get: operations["takeSessions"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/cordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let all nodes of an executor take no new pods
+         * @description What runs there runs on. A node that registers later takes pods.
+         */
+        post: operations["cordonExecutor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let all nodes of an executor take no new pods, and find other places for theirs
+         * @description Workloads without another placement are evicted; `drain-preview` lists them.
+         */
+        post: operations["drainExecutor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/drain-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview the drain of an executor: its workloads, and the effect on each
+         * @description Nothing is changed; other teams' workloads are not named for submitters.
+         */
+        get: operations["previewExecutorDrain"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/uncordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let all nodes of an executor take pods again
+         * @description The end of their cordons and drains.
+         */
+        post: operations["uncordonExecutor"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6011,6 +6031,36 @@ export interface components {
             expiresAt?: string | null;
             secret: string;
         };
+        /** NodeAllocation */
+        NodeAllocation: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            node: string;
+            ready: boolean;
+            cordoned: boolean;
+            allocatable: {
+                [key: string]: number;
+            };
+            used: {
+                [key: string]: number;
+            };
+            others: {
+                [key: string]: number;
+            };
+            free: {
+                [key: string]: number;
+            };
+            taints: components["schemas"]["TaintView"][];
+            workloads: components["schemas"]["NodeWorkload"][];
+        };
         /** NodeDevice */
         NodeDevice: {
             /** @description Resource that the device counts for, such as `nvidia.com/gpu`. */
@@ -6112,7 +6162,6 @@ export interface components {
              */
             dataSince: string | null;
             complete: boolean;
-            workloads: components["schemas"]["HostWorkload"][];
             points: components["schemas"]["NodeUsagePoint"][];
         };
         /** NodeUsagePoint */
@@ -6134,6 +6183,21 @@ export interface components {
             allocatable: {
                 [key: string]: number;
             };
+        };
+        /** NodeWorkload */
+        NodeWorkload: {
+            key: string;
+            pods: number;
+            clusterQueue: string;
+            priority: number;
+            requests: {
+                [key: string]: number;
+            };
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            endsAt: string | null;
         };
         /** NodesChanged */
         NodesChanged: {
@@ -10717,6 +10781,48 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    readNodeAllocation: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The node's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What of a node is used by workloads here and by others, and what is free; in base units. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeAllocation"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     cordonNode: {
         parameters: {
             query?: never;
@@ -10959,7 +11065,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What pods took of a node at instants of equal distance, oldest first, and which are on it. */
+            /** @description What pods took of a node at instants of equal distance, oldest first. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -10977,183 +11083,6 @@ export interface operations {
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    cordonExecutor: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The same key with the same request gets the first answer again */
-                "Idempotency-Key"?: string | null;
-            };
-            path: {
-                /** @description The executor's name */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Action"];
-            };
-        };
-        responses: {
-            /** @description The nodes of an executor that were cordoned, drained or uncordoned. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NodesChanged"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    drainExecutor: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The same key with the same request gets the first answer again */
-                "Idempotency-Key"?: string | null;
-            };
-            path: {
-                /** @description The executor's name */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Action"];
-            };
-        };
-        responses: {
-            /** @description The nodes of an executor that were cordoned, drained or uncordoned. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NodesChanged"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    previewExecutorDrain: {
-        parameters: {
-            query?: {
-                /** @description Wait until this position has been seen, at most five seconds */
-                minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
-            };
-            header?: never;
-            path: {
-                /** @description The executor's name */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Every workload with pods on nodes of an executor, and its placement without all of these. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ExecutorDrainPreview"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    uncordonExecutor: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The same key with the same request gets the first answer again */
-                "Idempotency-Key"?: string | null;
-            };
-            path: {
-                /** @description The executor's name */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Action"];
-            };
-        };
-        responses: {
-            /** @description The nodes of an executor that were cordoned, drained or uncordoned. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NodesChanged"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
@@ -17523,6 +17452,183 @@ export interface operations {
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    cordonExecutor: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Action"];
+            };
+        };
+        responses: {
+            /** @description The nodes of an executor that were cordoned, drained or uncordoned. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodesChanged"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    drainExecutor: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Action"];
+            };
+        };
+        responses: {
+            /** @description The nodes of an executor that were cordoned, drained or uncordoned. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodesChanged"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    previewExecutorDrain: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every workload with pods on nodes of an executor, and its placement without all of these. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutorDrainPreview"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    uncordonExecutor: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Action"];
+            };
+        };
+        responses: {
+            /** @description The nodes of an executor that were cordoned, drained or uncordoned. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodesChanged"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];

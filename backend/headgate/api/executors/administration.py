@@ -1,5 +1,9 @@
-"""Orphaned pods: what executors report of them, and what administrators decide on them."""
+"""What administrators do with executors: close all their nodes, and decide on orphaned pods.
 
+Executors report their orphaned pods here.
+"""
+
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -7,15 +11,28 @@ from litestar import Controller, get, post, put
 from litestar.params import JSONBody
 
 from headgate.adapters.manifests.fields import rfc3339
-from headgate.api.answers import Answer, answer, response
-from headgate.api.bodies import Position, RequestBody, Schema, ShortText
+from headgate.api.answers import (
+    Answer,
+    CommandOptions,
+    answer,
+    answer_command,
+    answer_view,
+    command_request,
+    response,
+)
+from headgate.api.bodies import Position, RequestBody, Schema, ShortText, Whole
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.executors.protocol import REPORTS, Epoch, Name, required_epoch
-from headgate.api.parameters import instant_or_none
+from headgate.api.parameters import IdempotencyHeader, instant_or_none
+from headgate.api.workloads.schemas import Action
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import executor_commands
 from headgate.application.commands.execute import catch_up
+from headgate.application.commands.object_commands import tell_nodes
+from headgate.application.commands.requests import CommandResponse, CommandResult
+from headgate.application.cooperative import Cooperative
 from headgate.application.queries.views import view_from
+from headgate.application.simulation_run import ExecutorDrainPreview, executor_drain_preview
 from headgate.domain.kinds.orphaned_pods import (
     MAX_ORPHANS,
     DecideOrphans,
@@ -23,6 +40,7 @@ from headgate.domain.kinds.orphaned_pods import (
     OrphanedPod,
     ReportOrphans,
 )
+from headgate.domain.nodes.decide import CordonNode, DrainNode, UncordonNode
 
 OPERATES = {"right": "operate executors"}
 MAX_NUMBER = 2**31 - 1
@@ -80,6 +98,103 @@ class OrphanedPods(Schema, kw_only=True, frozen=True):
 
     position: Position
     items: list[OrphanedPodView]
+
+
+class NodesChanged(Whole, kw_only=True, frozen=True):
+    """The nodes of an executor that were cordoned, drained or uncordoned."""
+
+    position: Position
+    executor: str
+    nodes: list[str]
+
+
+class ExecutorActions(Controller):
+    """What is done to all nodes of an executor."""
+
+    path = "/executors/{name:str}"
+    tags = ["Executor"]
+    opt = {"right": "operate nodes"}
+
+    @post(
+        "/cordon",
+        operation_id="cordonExecutor",
+        summary="Let all nodes of an executor take no new pods",
+        status_code=200,
+        responses=response(NodesChanged),
+    )
+    async def cordon(
+        self,
+        request: Caller,
+        name: Name,
+        data: JSONBody[Action],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """What runs there runs on. A node that registers later takes pods."""
+        options = CommandOptions(reason=data.reason, key=idempotency_key)
+        return await _tell_all(request, name, CordonNode(), options)
+
+    @post(
+        "/drain",
+        operation_id="drainExecutor",
+        summary="Let all nodes of an executor take no new pods, and find other places for theirs",
+        status_code=200,
+        responses=response(NodesChanged),
+    )
+    async def drain(
+        self,
+        request: Caller,
+        name: Name,
+        data: JSONBody[Action],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """Workloads without another placement are evicted; `drain-preview` lists them."""
+        options = CommandOptions(reason=data.reason, key=idempotency_key)
+        return await _tell_all(request, name, DrainNode(), options)
+
+    @get(
+        "/drain-preview",
+        operation_id="previewExecutorDrain",
+        summary="Preview the drain of an executor: its workloads, and the effect on each",
+        responses=response(ExecutorDrainPreview),
+        opt={"right": "read nodes"},
+    )
+    async def drain_preview(self, request: Caller, name: Name) -> Answer:
+        """Nothing is changed; other teams' workloads are not named for submitters."""
+        scope = request.user.namespaces
+        return answer_view(await executor_drain_preview(services_of(request), name, scope))
+
+    @post(
+        "/uncordon",
+        operation_id="uncordonExecutor",
+        summary="Let all nodes of an executor take pods again",
+        status_code=200,
+        responses=response(NodesChanged),
+    )
+    async def uncordon(
+        self,
+        request: Caller,
+        name: Name,
+        data: JSONBody[Action],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """The end of their cordons and drains."""
+        options = CommandOptions(reason=data.reason, key=idempotency_key)
+        return await _tell_all(request, name, UncordonNode(), options)
+
+
+async def _tell_all(
+    request: Caller,
+    executor: str,
+    command: CordonNode | DrainNode | UncordonNode,
+    options: CommandOptions,
+) -> Answer:
+    def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
+        changed = [result.after.name for result in results if result.events]
+        yield
+        return CommandResponse(content={"position": None, "executor": executor, "nodes": changed})
+
+    call = await command_request(request, write, options)
+    return answer_command(await tell_nodes(services_of(request), call, executor, command))
 
 
 class ExecutorOrphans(Controller):
