@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 from standardwebhooks.webhooks import Webhook
 
 from headgate.client.client import HeadgateClient
 from tests.api.receiver import Receiver, receiving
-from tests.browser.cluster import HOSTS, NAMESPACE, workload
+from tests.browser.cluster import HOSTS, NAMESPACE, named, workload
 from tests.browser.hands import Keyboard, Pointer
 from tests.browser.screen import Screen
 from tests.browser.test_lost_hosts import OFFERED
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.browser
 
 RACK_SILENT = "2 nodes of rack-1 not ready"
 KEY = "NodeNotReady/rack-1"
+MAX_ABOVE_ROWS = 112
 CLOSED = """
     INSERT INTO cause_record
     SELECT 'NodeNotReady/rack-9', now - 7200000000, now - 3600000000, 'NodeNotReady', 'warning',
@@ -124,10 +125,20 @@ def test_stuck_workloads_belong_to_their_cause_and_are_acted_on_at_once(
     for name in ("held-1", "held-2"):
         path = f"/v1/namespaces/{NAMESPACE}/workloads/{name}/hold"
         client.act(path, {"reason": "the data is not there yet"})
-    client.act("/v1/clusterqueues/lender/stop", {"reason": "budget review"})
     screen.open("/attention", "Needs attention")
     causes = page.get_by_role("list", name="Alerts by cause")
     row = causes.get_by_role("listitem").filter(has_text="Workloads on hold").first
+    # What is more severe comes behind what is shown while the pointer is in the list.
+    row.hover()
+    client.apply_objects([named("ResourceFlavor", "nowhere", {"nodeLabels": {"gpu": "none"}})])
+    expect(page.get_by_text("order from")).to_be_visible()
+    expect(causes).to_contain_text(re.compile("Workloads on hold.*nowhere", re.DOTALL))
+    assert screen.violations() == []
+    page.get_by_role("button", name="Refresh", exact=True).click()
+    expect(causes).to_contain_text(re.compile("nowhere.*Workloads on hold", re.DOTALL))
+    expect(page.get_by_text("order from")).to_have_count(0)
+    client.remove("/v1/resourceflavors/nowhere")
+    client.act("/v1/clusterqueues/lender/stop", {"reason": "budget review"})
     row.get_by_role("button", name="Workloads on hold", exact=True).click()
     expect(row.get_by_role("grid", name="Stuck workloads")).to_contain_text("held-1")
     assert screen.violations() == []
@@ -163,15 +174,36 @@ def test_closed_alerts_and_the_rules_are_listed(screen: Screen, headgate: Up) ->
     expect(row).to_contain_text("96 GPU-h")
     expect(row).to_contain_text("open for 1 h")
     assert screen.violations() == []
+    page.set_viewport_size({"width": 1024, "height": 900})
+    assert _top_of(closed) <= MAX_ABOVE_ROWS
     page.set_viewport_size({"width": 390, "height": 844})
     row.scroll_into_view_if_needed()
     expect(row.get_by_text("open for 1 h")).to_be_in_viewport()
-    page.get_by_role("button", name="Alert rules").click()
+    # Two lines of 44 pixels: the title with a menu of what is secondary, and the states.
+    menu = page.get_by_role("button", name="Views")
+    controls = page.locator("main header").bounding_box()
+    assert controls is not None
+    assert controls["height"] <= 2 * 44 + 4
+    menu.click()
+    page.get_by_role("menuitemcheckbox", name="Severity: critical").click()
+    expect(row).to_have_count(0)
+    page.get_by_role("button", name="Severity: critical, views").click()
+    page.get_by_role("menuitemcheckbox", name="Severity: all").click()
+    expect(row).to_be_visible()
+    menu.click()
+    page.get_by_role("menuitemcheckbox", name="Alert rules").click()
     rules = page.get_by_role("group", name="Alert rules")
     stalled = rules.get_by_role("row").filter(has_text="Stalled evictions")
     expect(stalled).to_contain_text("critical")
     expect(stalled).to_contain_text("An eviction takes longer than 5 min")
     assert screen.violations() == []
+
+
+def _top_of(rows: Locator) -> float:
+    """How far the rows begin from the top of the window."""
+    box = rows.bounding_box()
+    assert box is not None
+    return box["y"]
 
 
 @pytest.mark.nightly

@@ -4,6 +4,9 @@ import { useSyncExternalStore } from "react";
 /** Windows too narrow for two columns beside the menu. */
 export const NARROW = "(max-width: 52rem)";
 
+/** Windows in which the line above a list has no room for all that it could hold. */
+export const TIGHT = "(max-width: 64rem)";
+
 /** What the style sheets call narrow. */
 export const PHONE = "(max-width: 44rem)";
 

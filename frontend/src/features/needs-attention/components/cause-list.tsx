@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
+import { ListFrame } from "@/components/ui/layout";
 import { Empty } from "@/components/ui/states";
 import { Timestamp } from "@/components/ui/timestamp";
 import { causesQuery } from "@/lib/api/attention";
@@ -11,19 +12,13 @@ import type { Cause, Phase } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { closedCausesQuery } from "../api/alerts";
-import { CAUSE_STATES, type CauseState, STUCK_PHASES, countsByState, shownState } from "../model/causes";
+import { CAUSE_STATES, type CauseState, SEVERITY_CHOICES, STUCK_PHASES, countsByState, shownSeverity, shownState } from "../model/causes";
 import type { BulkActionVerb } from "../model/stuck-workloads";
 import { AcknowledgeDialog, type AskedAcknowledgment } from "./acknowledge-dialog";
+import { AlertRows } from "./alert-rows";
 import styles from "./cause-list.module.css";
 import { CauseRow } from "./cause-row";
 import { ClosedCauses, LastClosed } from "./closed-causes";
-
-const SEVERITY_CHOICES = [
-  { value: "", words: "all" },
-  { value: "critical", words: "critical" },
-  { value: "warning", words: "warning" },
-  { value: "info", words: "note" },
-] as const;
 
 export interface CauseListProps {
   causes: Cause[];
@@ -38,13 +33,11 @@ export interface CauseListProps {
 /** What the list of causes is narrowed to, as the address says. */
 function useShown(causes: Cause[]) {
   const url = useUrl();
-  const state = shownState(url.get("state"), url.get("alert"), causes);
-  const severity = SEVERITY_CHOICES.find(({ value }) => value === url.get("severity"))?.value ?? "";
-  return { state, severity };
+  return { state: shownState(url.get("state"), url.get("alert"), causes), severity: shownSeverity(url.get("severity")) };
 }
 
-/** Which causes are listed: by state, with the number in each, and by severity. */
-export function CauseFilters() {
+/** Which causes are listed: by state, with the number in each, and by severity where the menu does not have that. */
+export function CauseFilters({ hasSeverity }: { hasSeverity: boolean }) {
   const url = useUrl();
   const causes = useQuery(causesQuery).data?.causes ?? [];
   const closed = useQuery(closedCausesQuery).data?.causes.length ?? 0;
@@ -52,7 +45,7 @@ export function CauseFilters() {
   return (
     <div className={styles.states}>
       <StateBar counts={countsByState(causes, closed)} shown={state} onChange={(next) => url.change({ state: next, alert: "" }, "replace")} />
-      <SelectField label="Severity" options={SEVERITY_CHOICES} value={severity} onChange={(event) => url.change({ severity: event.target.value }, "replace")} />
+      {hasSeverity && <SelectField label="Severity" options={SEVERITY_CHOICES} value={severity} onChange={(event) => url.change({ severity: event.target.value }, "replace")} />}
     </div>
   );
 }
@@ -68,10 +61,17 @@ export function CauseList({ causes, at, onAll, stuck }: CauseListProps) {
       {state === "Closed" ? (
         <ClosedCauses severity={severity} />
       ) : shown.length === 0 ? (
-        <Nothing state={state} severity={severity} at={at} />
+        <ListFrame>
+          <Nothing state={state} severity={severity} at={at} />
+        </ListFrame>
       ) : (
-        <ul className={styles.causes} aria-label="Alerts by cause">
-          {shown.map((cause) => (
+        <AlertRows
+          label="Alerts by cause"
+          alerts={shown}
+          keyOf={({ key }) => key}
+          asked={`${state} ${severity}`}
+          at={Date.parse(at)}
+          row={(cause) => (
             <CauseRow
               key={cause.key}
               cause={cause}
@@ -82,8 +82,8 @@ export function CauseList({ causes, at, onAll, stuck }: CauseListProps) {
             >
               {phaseOf(cause) && stuck(phaseOf(cause) as Phase)}
             </CauseRow>
-          ))}
-        </ul>
+          )}
+        />
       )}
       {asked !== null && <AcknowledgeDialog {...asked} onClose={() => setAsked(null)} />}
     </>

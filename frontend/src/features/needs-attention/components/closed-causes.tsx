@@ -11,6 +11,7 @@ import { formatDuration, secondsBetween } from "@/lib/format/times";
 
 import { closedCausesQuery } from "../api/alerts";
 import { countWords } from "../model/causes";
+import { AlertRows } from "./alert-rows";
 import styles from "./cause-list.module.css";
 import { SEVERITIES } from "./cause-row";
 
@@ -23,15 +24,22 @@ export function ClosedCauses({ severity }: { severity: string }) {
         const shown = causes.filter((cause) => severity === "" || cause.severity === severity);
         if (shown.length === 0) return <Empty title={causes.length > 0 ? "No closed alerts of this severity" : `No alert has closed in the last ${keptDays} days`} />;
         return (
-          <ul className={styles.causes} aria-label={`Alerts closed in the last ${keptDays} days`}>
-            {shown.map((cause) => (
-              <Row key={`${cause.key} ${cause.openedAt}`} cause={cause} />
-            ))}
-          </ul>
+          <AlertRows
+            label={`Alerts closed in the last ${keptDays} days`}
+            alerts={shown}
+            keyOf={keyOf}
+            asked={severity}
+            at={closed.dataUpdatedAt}
+            row={(cause) => <Row key={keyOf(cause)} cause={cause} />}
+          />
         );
       }}
     </View>
   );
+}
+
+function keyOf({ key, openedAt }: ClosedCause): string {
+  return `${key} ${openedAt}`;
 }
 
 function Row({ cause }: { cause: ClosedCause }) {

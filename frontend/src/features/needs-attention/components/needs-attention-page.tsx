@@ -1,17 +1,21 @@
 // The page of what needs attention: its causes with their objects, and actions on one or many of them.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { MoreHorizontal } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { ListFrame, Page } from "@/components/ui/layout";
+import { Menu } from "@/components/ui/menu";
 import { announce } from "@/components/ui/notices";
 import { View } from "@/components/ui/view";
 import { causesQuery } from "@/lib/api/attention";
 import { problemOf } from "@/lib/api/problem";
 import type { Phase } from "@/lib/api/types";
+import { PHONE, TIGHT, useMedia } from "@/lib/hooks/use-media";
 import { type UrlState, useUrl } from "@/lib/hooks/use-url";
 
 import { stuckWorkloadsQuery } from "../api/stuck-workloads";
+import { SEVERITY_CHOICES, shownSeverity } from "../model/causes";
 import { type BulkActionVerb, FILTER_NAMES, NO_FILTERS, filtersIn } from "../model/stuck-workloads";
 import { AlertRules } from "./alert-rules";
 import { BatchDialog } from "./batch-dialog";
@@ -25,16 +29,14 @@ import { WebhooksView } from "./webhooks-view";
 
 export function NeedsAttentionPage() {
   const url = useUrl();
+  const isPhone = useMedia(PHONE);
   const view = VIEWS.find(({ key }) => key === url.get("view"))?.key ?? "";
+  const isByCause = view === "" && !isSearchIn(url);
   return (
     <Page
       title="Needs attention"
-      filters={
-        <>
-          {view === "" && !isSearchIn(url) && <CauseFilters />}
-          <Views shown={view} />
-        </>
-      }
+      filters={isByCause ? <CauseFilters hasSeverity={!isPhone} /> : null}
+      actions={<Views shown={view} hasSeverity={isPhone && isByCause} />}
     >
       {view === "" && <Alerts />}
       {view === "webhooks" && <WebhooksView />}
@@ -55,16 +57,41 @@ const VIEWS = [
   { key: "rules", words: "Alert rules" },
 ] as const;
 
-function Views({ shown }: { shown: string }) {
+/** Alerts, and what is set up for them: buttons, or a menu where the line has no room for them. */
+function Views({ shown, hasSeverity }: { shown: string; hasSeverity: boolean }) {
   const url = useUrl();
+  const isTight = useMedia(TIGHT);
+  const views = VIEWS.map(({ key, words }) => ({ key, words, checked: key === shown, onSelect: () => url.change({ view: key, webhook: "" }, "replace") }));
+  if (!isTight) {
+    return (
+      <div className={styles.views} role="group" aria-label="Views">
+        {views.map(({ key, words, checked, onSelect }) => (
+          <Button key={key} aria-pressed={checked} onClick={onSelect}>
+            {words}
+          </Button>
+        ))}
+      </div>
+    );
+  }
+  const asked = shownSeverity(url.get("severity"));
+  const severities = SEVERITY_CHOICES.map(({ value, words }) => ({
+    key: `severity ${value}`,
+    words: `Severity: ${words}`,
+    checked: value === asked,
+    onSelect: () => url.change({ severity: value }, "replace"),
+  }));
+  const narrowed = hasSeverity ? severities.find(({ key, checked }) => checked && key !== "severity ")?.words : undefined;
+  const words = narrowed ?? views.find(({ key, checked }) => checked && key !== "")?.words;
   return (
-    <div className={styles.views} role="group" aria-label="Views">
-      {VIEWS.map(({ key, words }) => (
-        <Button key={key} aria-pressed={key === shown} onClick={() => url.change({ view: key, webhook: "" }, "replace")}>
+    <Menu
+      trigger={
+        <Button shape={words === undefined ? "icon" : "text"} aria-label={words === undefined ? "Views" : `${words}, views`}>
+          <MoreHorizontal aria-hidden="true" />
           {words}
         </Button>
-      ))}
-    </div>
+      }
+      items={hasSeverity ? [...severities, ...views] : views}
+    />
   );
 }
 
@@ -88,9 +115,7 @@ function Alerts() {
       ) : (
         <View query={causes} rows={3}>
           {({ causes: found, at }) => (
-            <ListFrame>
-              <CauseList causes={found} at={at} onAll={(action, phase) => void askForAll(action, phase).catch((error: unknown) => announce(problemOf(error).detail, "bad"))} stuck={(phase) => <StuckList key={phase} phase={phase} {...chosen} />} />
-            </ListFrame>
+            <CauseList causes={found} at={at} onAll={(action, phase) => void askForAll(action, phase).catch((error: unknown) => announce(problemOf(error).detail, "bad"))} stuck={(phase) => <StuckList key={phase} phase={phase} {...chosen} />} />
           )}
         </View>
       )}

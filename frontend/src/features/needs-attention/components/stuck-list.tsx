@@ -2,9 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { Button } from "@/components/ui/button";
+import { HeldOrderNote } from "@/components/ui/held-order-note";
 import { Empty, PartialNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { Phase, StuckWorkloads } from "@/lib/api/types";
+import { inHeldOrder } from "@/lib/held-order";
+import { useHeldOrder } from "@/lib/hooks/use-held-order";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { stuckWorkloadsQuery } from "../api/stuck-workloads";
@@ -34,7 +37,7 @@ export function StuckList({ phase, ...chosen }: StuckListProps) {
         {(found) => (
           <>
             <Causes counts={found.causes} chosen={filters.cause} onChange={(cause) => url.change({ cause }, "replace")} />
-            {found.items.length === 0 ? <NoWorkloads narrowed={narrowed} /> : <Cases found={found} {...chosen} />}
+            {found.items.length === 0 ? <NoWorkloads narrowed={narrowed} /> : <Cases found={found} asked={JSON.stringify([filters, phase])} at={stuck.dataUpdatedAt} {...chosen} />}
           </>
         )}
       </View>
@@ -42,8 +45,16 @@ export function StuckList({ phase, ...chosen }: StuckListProps) {
   );
 }
 
-function Cases({ found, selection, onSelection, onAsked }: Omit<StuckListProps, "phase"> & { found: StuckWorkloads }) {
+interface CasesProps extends Omit<StuckListProps, "phase"> {
+  found: StuckWorkloads;
+  /** What was asked for, and when this was the answer. */
+  asked: string;
+  at: number;
+}
+
+function Cases({ found, asked, at, selection, onSelection, onAsked }: CasesProps) {
   const url = useUrl();
+  const held = useHeldOrder(found.items.map(keyOf), { asked, at, isOn: true });
   return (
     <>
       <BulkActionBar
@@ -54,13 +65,16 @@ function Cases({ found, selection, onSelection, onAsked }: Omit<StuckListProps, 
         onClear={() => onSelection({})}
       />
       {found.more > 0 && <PartialNote>{found.more} more are not listed; filter the list to see them.</PartialNote>}
-      <StuckWorkloadTable
-        rows={found.items}
-        opened={url.get("panel")}
-        onOpen={(row) => url.change({ panel: keyOf(row) }, url.get("panel") === "" ? "push" : "replace")}
-        selection={selection}
-        onSelection={onSelection}
-      />
+      <div className={styles.held} {...held.handlers}>
+        <StuckWorkloadTable
+          rows={inHeldOrder(found.items, keyOf, held.places)}
+          opened={url.get("panel")}
+          onOpen={(row) => url.change({ panel: keyOf(row) }, url.get("panel") === "" ? "push" : "replace")}
+          selection={selection}
+          onSelection={onSelection}
+        />
+        <HeldOrderNote held={held} />
+      </div>
     </>
   );
 }

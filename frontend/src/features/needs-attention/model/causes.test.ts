@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Cause } from "@/lib/api/types";
 
-import { acknowledgeCommand, countWords, countsByState, primaryAction, shownState } from "./causes";
+import { acknowledgeCommand, countWords, countsByState, primaryAction, shownSeverity, shownState } from "./causes";
 
 const cause = (key: string, state: Cause["state"]) => ({ key, state }) as Cause;
 const CAUSES = [cause("a", "Open"), cause("b", "Snoozed"), cause("c", "Open")];
@@ -13,6 +13,8 @@ describe("shownState", () => {
   it("is closed where the address asks for it", () => expect(shownState("Closed", "", CAUSES)).toBe("Closed"));
   it("is open where nothing is asked for", () => expect(shownState("nonsense", "gone", CAUSES)).toBe("Open"));
 });
+
+it("shows all severities where none is asked for that there is", () => expect(["critical", "info", "", "nonsense"].map(shownSeverity)).toEqual(["critical", "info", "", ""]));
 
 it("counts causes by state", () => expect(countsByState(CAUSES, 3)).toEqual({ Open: 2, Acknowledged: 0, Snoozed: 1, Closed: 3 }));
 

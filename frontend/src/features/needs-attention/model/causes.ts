@@ -9,6 +9,19 @@ export type CauseState = Cause["state"] | "Closed";
 
 export const CAUSE_STATES: CauseState[] = ["Open", "Acknowledged", "Snoozed", "Closed"];
 
+/** The severities that a list can be narrowed to. */
+export const SEVERITY_CHOICES = [
+  { value: "", words: "all" },
+  { value: "critical", words: "critical" },
+  { value: "warning", words: "warning" },
+  { value: "info", words: "note" },
+] as const;
+
+/** The severity to show as asked; empty for all. */
+export function shownSeverity(asked: string): (typeof SEVERITY_CHOICES)[number]["value"] {
+  return SEVERITY_CHOICES.find(({ value }) => value === asked)?.value ?? "";
+}
+
 /** Ends of a snooze, from an hour to a week. */
 export const SNOOZES = [
   { value: "3600", words: "1 hour" },
