@@ -88,6 +88,7 @@ MIN_REUSE_DIVISOR = 3
 """A part is written anew as far as it is needed once only one in so many of it is."""
 
 WorkloadChunk = dict[str, Workload]
+WORKLOADS = msgspec.msgpack.Decoder(Workload)
 Share = frozenset[str] | None  # the partitions of which a fold is to have the workloads
 
 
@@ -329,7 +330,7 @@ class SnapshotStore:
                     return None
                 bodies = msgspec.msgpack.decode(stored, type=dict[str, msgspec.Raw])
                 for key in keys:
-                    found = msgspec.msgpack.decode(bodies[key], type=Workload)
+                    found = WORKLOADS.decode(bodies[key])
                     if key in named or scope.keeps(loaded.layout, found):
                         known[key] = with_shared_parts(found)
             replaced = {replaced_key(each.annotations) for each in known.values()}
@@ -352,17 +353,15 @@ class SnapshotStore:
             stored = self._stored_part(name, version)
             if stored is None:
                 return None
-            decoded = msgspec.msgpack.decode(stored, type=WorkloadChunk)
-            found = {key: with_shared_parts(workload) for key, workload in decoded.items()}
+            bodies = msgspec.msgpack.decode(stored, type=dict[str, msgspec.Raw])
+            # Decoded one by one, what stays lies together in memory.
+            found = {key: with_shared_parts(WORKLOADS.decode(each)) for key, each in bodies.items()}
             self._parts[name], self._sizes[name] = found, len(found)
         self._parts.move_to_end(name)
         return found
 
     def _let_go(self, used: Mapping[str, list[str]]) -> None:
-        """Of what the fold at hand does not use: all, or the parts not used for longest.
-
-        A fold needs few parts it uses little of.
-        """
+        """Of what the fold at hand does not use: all, or the parts not used for longest."""
         if not self._max_workloads:
             self._parts = OrderedDict(
                 (name, {key: self._parts[name][key] for key in keys}) for name, keys in used.items()
