@@ -14,6 +14,7 @@ QUICK = {
     "tests.chaos": ("--limit", "200", "--kills", "2", "--flushes", "1", "--cycles", "5"),
     "tests.chaos.failover": ("--rounds", "1"),
     "tests.chaos.outages": ("--seconds", "5"),
+    "tests.chaos.shares": ("--pending", "2000", "--rounds", "1"),
     "tests.chaos.executors": ("--processes", "50", "--kills", "1"),
     "tests.chaos.slurm": ("--gangs", "8", "--kills", "1"),
 }

@@ -109,7 +109,7 @@ def jobs_of(part: int) -> list[Job]:
     if part == PART_COUNT:
         chaos = _python("-m", "tests.chaos", "--seed", str(part))
         jobs.append(Job("chaos", chaos, seeds, is_exclusive=True))
-        for name in ("chaos.failover", "chaos.outages"):
+        for name in ("chaos.failover", "chaos.outages", "chaos.shares"):
             jobs.append(Job(name, _python("-m", f"tests.{name}"), seeds, is_exclusive=True))
     if part == EXECUTOR_PART:
         for name in ("tests.executors.bad_days", "tests.chaos.executors", "tests.chaos.slurm"):

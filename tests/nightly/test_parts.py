@@ -57,6 +57,7 @@ def test_no_seed_of_a_job_is_in_two_parts() -> None:
         "chaos.slurm",
         "chaos.failover",
         "chaos.outages",
+        "chaos.shares",
         "cells",
     }
     assert set(seeds) == engines | {"properties", "long tests"}
