@@ -24,13 +24,15 @@ interface AlertRowsProps<Alert> {
 export function AlertRows<Alert>({ label, alerts, keyOf, asked, at, row }: AlertRowsProps<Alert>) {
   const held = useHeldOrder(alerts.map(keyOf), { asked, at, isOn: true });
   return (
-    <ListFrame {...held.handlers}>
-      <ul className={styles.causes} aria-label={label}>
-        {inHeldOrder(alerts, keyOf, held.places).map(row)}
-      </ul>
+    <div {...held.handlers}>
+      <ListFrame>
+        <ul className={styles.causes} aria-label={label}>
+          {inHeldOrder(alerts, keyOf, held.places).map(row)}
+        </ul>
+      </ListFrame>
       <div className={styles.note}>
         <HeldOrderNote held={held} />
       </div>
-    </ListFrame>
+    </div>
   );
 }
