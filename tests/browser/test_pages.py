@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from contextlib import suppress
+from itertools import product
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -131,7 +132,8 @@ def test_lists_begin_high_up_and_show_many_rows(screen: Screen, client: Headgate
         assert box is not None
         assert box["y"] <= 112, path
         assert box["y"] + ROWS * box["height"] <= 900, path
-    for path in UNDER_CHARTS:
+    for path, width in product(UNDER_CHARTS, (1024, 1440)):
+        screen.page.set_viewport_size({"width": width, "height": 900})
         screen.go(path)
         screen.wait_until_settled()
         chart = screen.page.locator("main figure").first.bounding_box()

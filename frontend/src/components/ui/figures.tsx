@@ -12,7 +12,7 @@ export interface FigureItem {
 export interface FiguresProps {
   label: string;
   items: readonly FigureItem[];
-  /** In one line of small figures, where there is room for it. */
+  /** Small, in one line where there is room for it; what each is made of is told by its hint. */
   inline?: boolean;
 }
 

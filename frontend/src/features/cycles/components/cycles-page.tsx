@@ -193,11 +193,11 @@ function Figures({ summary }: { summary: CycleSummary | undefined }) {
       label="Figures of the time range"
       inline
       items={[
-        { words: "Cycles a minute", value: rate === undefined ? "—" : rate.toFixed(rate < 10 ? 1 : 0), detail: `${counted(total?.cycles)} in all` },
-        { words: "Duration p50", value: duration(total?.p50Microseconds), detail: `planning ${duration(total?.planningP50Microseconds)}` },
-        { words: "Duration p95", value: duration(total?.p95Microseconds), detail: `planning ${duration(total?.planningP95Microseconds)}` },
-        { words: "Longest", value: duration(total?.longestMicroseconds), detail: "planning and commit" },
-        { words: "Evaluated", value: counted(total?.heads), detail: `${counted(total?.decisions)} decisions` },
+        { words: "Cycles/min", value: rate === undefined ? "—" : rate.toFixed(rate < 10 ? 1 : 0), detail: `${counted(total?.cycles)} in all` },
+        { words: "p50", value: duration(total?.p50Microseconds), detail: `planning ${duration(total?.planningP50Microseconds)}` },
+        { words: "p95", value: duration(total?.p95Microseconds), detail: `planning ${duration(total?.planningP95Microseconds)}` },
+        { words: "Max", value: duration(total?.longestMicroseconds), detail: "planning and commit" },
+        { words: "Heads", value: counted(total?.heads), detail: `${counted(total?.decisions)} decisions` },
         { words: "Conflicts", value: `${counted(total?.conflicts)} of ${counted(total?.plans)}`, detail: "planned again" },
       ]}
     />
