@@ -100,6 +100,18 @@ def test_the_names_of_others_are_nowhere(callers: dict[str, Api], path: str) -> 
     assert SECRET_NAME not in answer.text
 
 
+def test_what_belongs_together_is_counted_without_that_of_others(
+    callers: dict[str, Api], admin: Api
+) -> None:
+    for path, namespace in ((A, "team-a"), (B, "team-b")):
+        made = admin.post(path, workload("together", namespace), X_Request_Id="mixed")
+        assert made.status_code == 201
+    asked = "/v1/events?correlation=mixed&groups=true"
+    for caller, number in ((admin, 2), (callers["submitter"], 1)):
+        (group,) = caller.get(asked).json()["groups"]
+        assert (group["types"], group["objects"]) == ({"workload.submitted": number}, number)
+
+
 def test_an_admin_sees_them(admin: Api) -> None:
     seen = [path for path in PATHS if SECRET_NAME in admin.get(path).text]
     assert {"/v1/workloads", "/v1/preemptions", "/v1/topologies/hosts/map"} <= set(seen)

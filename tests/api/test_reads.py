@@ -41,6 +41,20 @@ def test_events_are_filtered(admin: Api) -> None:
     assert admin.get("/v1/events?limit=0").status_code == 422
 
 
+def test_events_tell_how_many_belong_together(admin: Api) -> None:
+    for name in ("first-of-both", "second-of-both"):
+        admin.post(HERE, workload(name), X_Request_Id="both")
+    path = "/v1/events?stream=workload/team-a/second-of-both&type=workload.submitted"
+    (group,) = admin.get(f"{path}&groups=true").json()["groups"]
+    assert group == {"correlation": "both", "types": {"workload.submitted": 2}, "objects": 2}
+    assert "groups" not in admin.get(path).json()
+    (second,) = admin.get(path).json()["items"]
+    (past,) = admin.get(f"{path}&groups=true&at={second['position']}").json()["groups"]
+    assert past == group
+    before = f"/v1/events?correlation=both&groups=true&at={second['position'] - 1}"
+    assert admin.get(before).json()["groups"][0]["objects"] == 1
+
+
 def test_events_are_found_by_a_text_in_parts_of_the_log(admin: Api) -> None:
     name = "looked-for"
     made = admin.post(HERE, workload(name))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headgate.application.ports import EventCount, EventFilter, NewEvent
-from headgate.domain.recorded_event import EventMetadata
+from headgate.application.ports import EventFilter, NewEvent
+from headgate.domain.recorded_event import Correlation, EventCount, EventMetadata
 from headgate.domain.workloads.events import WorkloadActivated
 from tests.contracts.adapters import Adapters
 from tests.contracts.events import AT, ORIGIN, event, unit
@@ -106,6 +106,20 @@ def test_events_are_counted_by_time_and_type(adapters: Adapters) -> None:
         EventCount(at=AT, type="workload.pods_not_ready", count=3),
         EventCount(at=AT + MINUTE, type="workload.pods_not_ready", count=1),
     ]
+
+
+def test_the_events_of_a_correlation_are_counted_by_type(adapters: Adapters) -> None:
+    fill(adapters)
+    asked = ["cycle-1", "nowhere", ""]
+
+    (counted,) = adapters.log.correlations(asked, EventFilter(), limit=10)
+    within = adapters.log.correlations(asked, EventFilter(streams=("node/",)), limit=10)
+    limited = adapters.log.correlations(asked, EventFilter(), limit=2)
+
+    assert counted == Correlation(id="cycle-1", types={"workload.pods_not_ready": 3}, streams=3)
+    assert [(one.types, one.streams) for one in within] == [({"workload.pods_not_ready": 1}, 1)]
+    assert [sum(one.types.values()) for one in limited] == [2]
+    assert adapters.log.correlations(asked, EventFilter(up_to=2), limit=10) == []
 
 
 def test_a_log_has_an_identity_of_its_own(adapters: Adapters) -> None:

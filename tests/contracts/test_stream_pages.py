@@ -6,7 +6,8 @@ import psycopg
 import pytest
 
 from headgate.adapters.postgres.connections import Pool
-from headgate.adapters.postgres.event_log import STREAM_PAGE
+from headgate.adapters.postgres.event_log import CORRELATIONS, STREAM_PAGE
+from headgate.domain.recorded_event import EventMetadata
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.contracts.events import event, unit
 from tests.contracts.test_log_archive import archive_all, database_of_small_parts, pool
@@ -111,6 +112,26 @@ def test_on_postgres_a_page_touches_few_more_rows_than_it_has(fresh_database_url
             touched.append(_touched(fresh_database_url, STREAM_PAGE, place))
             assert touched[-1] <= 2 * BUCKET
     assert touched[0] == touched[1]
+
+
+def test_on_postgres_only_the_events_of_a_correlation_are_read_to_count_them(
+    fresh_database_url: str,
+) -> None:
+    with on_postgres(fresh_database_url) as adapters:
+        for number, name in enumerate(("asked", "other", "asked")):
+            metadata = EventMetadata(actor="scheduler", correlation=name)
+            events = [event(f"node/{number}/{other}") for other in range(2)]
+            adapters.log.append([unit(*events, metadata=metadata)])
+        with psycopg.connect(fresh_database_url) as connection:
+            connection.execute("SET enable_seqscan = off")
+            # As after some executions with other values.
+            connection.execute("SET plan_cache_mode = force_generic_plan")
+            query = f"EXPLAIN (ANALYZE, FORMAT JSON) {CORRELATIONS.format('true')}"
+            row = connection.execute(query, (["asked"], 10), prepare=True).fetchone()
+    assert row is not None
+    scans = [scan for scan in _scans(row[0][0]["Plan"]) if scan["Node Type"] != "Function Scan"]
+    assert {scan["Index Name"].endswith("_correlation_idx") for scan in scans} == {True}
+    assert sum(scan["Actual Rows"] for scan in scans) == 4
 
 
 def _touched(url: str, query: str, values: dict[str, object]) -> int:

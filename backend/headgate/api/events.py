@@ -70,6 +70,10 @@ class Events(Controller):
         until: Moment = None,
         before: Annotated[int | None, QueryParameter(ge=1)] = None,
         limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+        groups: Annotated[
+            bool,
+            QueryParameter(description="Count all events of each correlation ID of the page, too"),
+        ] = False,
     ) -> Answer:
         """`before` is a position; `next` of an answer is the `before` of the page after it.
 
@@ -87,7 +91,13 @@ class Events(Controller):
         found = await events.page(
             services_of(request), wanted, request.user.namespaces, before=before, limit=limit
         )
-        return answer_view(msgspec.structs.replace(found, items=await encoded(found.items)))
+        groups_of_page = (
+            await events.groups(services_of(request), found.items, request.user.namespaces)
+            if groups
+            else []
+        )
+        items = await encoded(found.items)
+        return answer_view(msgspec.structs.replace(found, items=items, groups=groups_of_page))
 
     @get(
         "/histogram",

@@ -13,7 +13,6 @@ from headgate.application.cooperative import Cooperative, Result, run_yielding
 from headgate.application.failures import ReleaseTooOld
 from headgate.application.ports import (
     AppendUnit,
-    EventCount,
     EventFilter,
     EventLog,
     Verdict,
@@ -33,6 +32,8 @@ from headgate.application.projections.workload_pods import (
 )
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import (
+    Correlation,
+    EventCount,
     RecordedEvent,
     workload_stream,
 )
@@ -153,6 +154,10 @@ class HistoricalLog:
     def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
         """How many events match `where` by time and type, oldest first; empty ones left out."""
         return self.live.histogram(replace(where, up_to=self._end(where.up_to)), width=width)
+
+    def correlations(self, ids: Sequence[str], where: EventFilter, limit: int) -> list[Correlation]:
+        """The events of each that match `where`, `limit` at most."""
+        return self.live.correlations(ids, replace(where, up_to=self._end(where.up_to)), limit)
 
     def _end(self, up_to: int | None) -> int:
         position = self.point.position

@@ -21,7 +21,13 @@ from headgate.application.workload_filter import (
     comes_after,
     ordered,
 )
-from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
+from headgate.domain.recorded_event import (
+    Correlation,
+    DomainEvent,
+    EventCount,
+    EventMetadata,
+    RecordedEvent,
+)
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 from headgate.event_log.chain import EventReader, LogBatch, LogPoint
@@ -149,8 +155,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which events to read; empty means all.
 
-    `streams` match whole or, ending in `/`, by prefix; `up_to` is the last position, and `after`
-    the one before the first.
+    `streams` ending in `/` are prefixes; positions are those after `after`, up to `up_to`.
     """
 
     types: tuple[str, ...] = ()
@@ -161,14 +166,6 @@ class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
     until: Instant | None = None
     after: int = 0
     up_to: int | None = None
-
-
-class EventCount(msgspec.Struct, frozen=True, kw_only=True):
-    """How many events of one type were decided in the bucket of time that begins at `at`."""
-
-    at: Instant
-    type: str
-    count: int
 
 
 class EventLog(Protocol):
@@ -224,6 +221,9 @@ class EventLog(Protocol):
 
     def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
         """Events that match `where`, counted by type and by buckets of `width` microseconds."""
+
+    def correlations(self, ids: Sequence[str], where: EventFilter, limit: int) -> list[Correlation]:
+        """The events of each that match `where`, `limit` at most; not those archived to a store."""
 
 
 class Unavailable(Exception):

@@ -1,5 +1,6 @@
-"""An event with everything the log keeps beside it, names of streams, and events about the log."""
+"""An event with what the log keeps beside it, counts, names of streams, events about the log."""
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -193,6 +194,22 @@ def not_read(position: int, stream: str, version: int, at: Instant) -> RecordedE
         at=at,
         metadata=NO_METADATA,
     )
+
+
+class EventCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How many events of one type were decided in the bucket of time that begins at `at`."""
+
+    at: Instant
+    type: str
+    count: int
+
+
+class Correlation(msgspec.Struct, frozen=True, kw_only=True):
+    """How many events of each type a correlation ID has, and of how many streams they are."""
+
+    id: str
+    types: Mapping[str, int]
+    streams: int
 
 
 USER = "user:"

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 
 from headgate.adapters.memory.database import MemoryDatabase, stored_event
-from headgate.application.ports import Appended, AppendUnit, EventCount, EventFilter, Verdict
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.application.ports import Appended, AppendUnit, EventFilter, Verdict
+from headgate.domain.recorded_event import Correlation, EventCount, RecordedEvent
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import ChainedEvent, EventReader, LogBatch, LogPoint
 from headgate.event_log.codec import stored_name_of
@@ -126,6 +126,24 @@ class MemoryEventLog:
                 if matches(where, recorded)
             )
         return [EventCount(at=at, type=kind, count=n) for (at, kind), n in sorted(counted.items())]
+
+    def correlations(self, ids: Sequence[str], where: EventFilter, limit: int) -> list[Correlation]:
+        """The events of each that match `where`, `limit` at most."""
+        found: dict[str, list[RecordedEvent]] = {asked: [] for asked in ids if asked}
+        with self._database.lock:
+            for recorded in self._database.events:
+                known = found.get(recorded.metadata.correlation)
+                if known is not None and len(known) < limit and matches(where, recorded):
+                    known.append(recorded)
+        return [
+            Correlation(
+                id=asked,
+                types=Counter(stored_name_of(recorded.event) for recorded in events),
+                streams=len({recorded.stream for recorded in events}),
+            )
+            for asked, events in found.items()
+            if events
+        ]
 
     def _position_of(self, stream: str, version: int) -> int:
         known = self._database.by_stream.get(stream, [])

@@ -328,6 +328,31 @@ NEXT_POINT = "SELECT log_id::text, log_chain_at(%s), log_chain_at(%s) FROM log_h
 """Identity, and the chain values at a point that was read before and at the one to go on from."""
 
 
+_POINT = "SELECT log_id::text, log_chain_at(%s) FROM log_head"
+_CHAINS = """
+    SELECT first, chain FROM log_chain WHERE position >= %s AND first <= %s ORDER BY position
+"""
+CHAIN_BYTES = 32
+
+
+def point_at(connection: Connection, position: int) -> LogPoint | None:
+    """The point of the log at a position; None where it has none."""
+    row = connection.execute(_POINT, (position,), binary=True).fetchone()
+    if row is None or row[1] is None:
+        return None
+    return LogPoint(log_id=row[0], position=position, chain=row[1])
+
+
+def chain_values(connection: Connection, first: int, last: int) -> dict[int, bytes]:
+    """The values of the chain from a position to another one, and of some around them."""
+    rows = connection.execute(_CHAINS, (first, last), binary=True)
+    return {
+        begin + number: chain[number * CHAIN_BYTES : (number + 1) * CHAIN_BYTES]
+        for begin, chain in rows
+        for number in range(len(chain) // CHAIN_BYTES)
+    }
+
+
 def next_point(row: Sequence[Any] | None, point: LogPoint, last: int) -> LogPoint:
     """The point at `last` from the row of `NEXT_POINT`; raises `PastLost` if `point` is not there.
 

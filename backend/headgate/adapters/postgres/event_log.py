@@ -29,9 +29,11 @@ from headgate.adapters.postgres.connections import (
     NEXT_POINT,
     Connection,
     Pool,
+    chain_values,
     connection_of,
     dictionary_of,
     next_point,
+    point_at,
     stored_rows,
 )
 from headgate.adapters.postgres.workload_conditions import events_matching
@@ -40,12 +42,17 @@ from headgate.application.failures import GapInLog, ReleaseTooOld
 from headgate.application.ports import (
     Appended,
     AppendUnit,
-    EventCount,
     EventFilter,
     Verdict,
     WrittenObject,
 )
-from headgate.domain.recorded_event import EventMetadata, RecordedEvent, not_read
+from headgate.domain.recorded_event import (
+    Correlation,
+    EventCount,
+    EventMetadata,
+    RecordedEvent,
+    not_read,
+)
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import (
     ChainedEvent,
@@ -149,13 +156,7 @@ _FORGET_LOST_PAST = (
     "DELETE FROM state_cache WHERE position > (SELECT position FROM log_head)",
     "DELETE FROM cycle_record WHERE input_position > (SELECT position FROM log_head)",
 )
-_HEAD = "SELECT position FROM log_head"
-_POINT = "SELECT log_id::text, log_chain_at(%s) FROM log_head"
 _CHAIN_START = "SELECT position, chain FROM log_chain ORDER BY position LIMIT 1"
-_CHAINS = """
-    SELECT first, chain FROM log_chain WHERE position >= %s AND first <= %s ORDER BY position
-"""
-CHAIN_BYTES = 32
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _POSITIONS = """
     SELECT coalesce(event.position, 0)
@@ -176,6 +177,13 @@ _PAGE = f"SELECT {COLUMNS} FROM event_whole WHERE {{}} ORDER BY position DESC LI
 _HISTOGRAM = """
     SELECT at - at %% %s::bigint AS bucket, type, count(*) FROM event_whole
     WHERE {} GROUP BY bucket, type ORDER BY bucket, type
+"""
+# The index of correlations is without the empty one, so that this leaves it out as well.
+CORRELATIONS = """
+    SELECT id, array_agg(type), count(DISTINCT stream)
+    FROM unnest(%s::text[]) AS asked(id), LATERAL (
+        SELECT * FROM event_whole WHERE correlation = id AND correlation <> '' AND {} LIMIT %s
+    ) AS own GROUP BY id
 """
 
 
@@ -218,7 +226,7 @@ class PostgresEventLog:
 
     def head(self) -> int:
         """The last position, 0 while empty."""
-        return int(self._value(_HEAD))
+        return int(self._value("SELECT position FROM log_head"))
 
     def log_id(self) -> str:
         """The identity of this log."""
@@ -250,12 +258,7 @@ class PostgresEventLog:
             rows = rows_after(connection, after, limit, archived=self._archived)
             if not rows:
                 return []
-            ends = (rows[0][0], rows[-1][0])
-            values = {
-                first + number: chain[number * CHAIN_BYTES : (number + 1) * CHAIN_BYTES]
-                for first, chain in connection.execute(_CHAINS, ends, binary=True)
-                for number in range(len(chain) // CHAIN_BYTES)
-            }
+            values = chain_values(connection, rows[0][0], rows[-1][0])
         return [ChainedEvent(stored=stored_event(row), chain=values.get(row[0])) for row in rows]
 
     def now(self) -> Instant:
@@ -353,24 +356,21 @@ class PostgresEventLog:
                 counted.update(self._archived.counts(connection, where, width))
                 if self._archived.end(connection) == end:
                     break
-        return [
-            EventCount(at=at, type=kind, count=number)
-            for (at, kind), number in sorted(counted.items())
-        ]
+        return [EventCount(at=at, type=kind, count=n) for (at, kind), n in sorted(counted.items())]
+
+    def correlations(self, ids: Sequence[str], where: EventFilter, limit: int) -> list[Correlation]:
+        """The events of each that match `where`, `limit` at most; not those archived to a store."""
+        found = events_matching(where, None)
+        values = (sorted(set(ids)), *found.values, limit)
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(CORRELATIONS.format(found.condition), values).fetchall()
+        return [Correlation(id=key, types=Counter(types), streams=n) for key, types, n in rows]
 
     def _value(self, query: str) -> Any:  # noqa: ANN401 - whatever the query gives
         with connection_of(self._pool) as connection:
             row = connection.execute(query).fetchone()
         assert row is not None
         return row[0]
-
-
-def point_at(connection: Connection, position: int) -> LogPoint | None:
-    """The point of the log at a position; None where it has none."""
-    row = connection.execute(_POINT, (position,), binary=True).fetchone()
-    if row is None or row[1] is None:
-        return None
-    return LogPoint(log_id=row[0], position=position, chain=row[1])
 
 
 def batch_after(

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from headgate.adapters.postgres.archived_events import ArchivedEvents, rows_after
-from headgate.adapters.postgres.connections import Connection, Pool, connection_of
-from headgate.adapters.postgres.event_log import gapless, point_at, recorded_of, rows_of_stream
+from headgate.adapters.postgres.connections import Connection, Pool, connection_of, point_at
+from headgate.adapters.postgres.event_log import gapless, recorded_of, rows_of_stream
 from headgate.adapters.postgres.projection_rows import ProjectionRows, preemption_sums
 from headgate.application.failures import Archived
 from headgate.application.historical_ports import KeptPods, folded_pods, selected_pods

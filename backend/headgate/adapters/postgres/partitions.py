@@ -13,9 +13,10 @@ from headgate.adapters.postgres.connections import (
     connection_of,
     dictionary_of,
     outages,
+    point_at,
     stored_rows,
 )
-from headgate.adapters.postgres.event_log import batch_after, point_at
+from headgate.adapters.postgres.event_log import batch_after
 from headgate.application.ports import (
     Agenda,
     AppendConflict,

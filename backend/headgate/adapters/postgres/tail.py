@@ -23,11 +23,9 @@ from headgate.adapters.postgres.connections import (
     connection_options,
     is_outage,
     next_point,
-)
-from headgate.adapters.postgres.event_log import (
-    gapless,
     point_at,
 )
+from headgate.adapters.postgres.event_log import gapless
 from headgate.event_log.chain import LogBatch, LogPoint
 
 CHANNEL = "headgate_log"

@@ -25,6 +25,8 @@ OPEN_KINDS = tuple(
     name for name in KINDS_BY_STREAM if name not in NAMESPACED_STREAMS and name != "namespace"
 )
 FOREIGN_WORKLOAD = foreign_objects("workload", 0)
+NO_STREAM = "nothing"
+"""A stream that does not exist: a filter for a hidden object matches nothing."""
 WITHHELD_DIAGNOSTIC = "Shown to readers of all namespaces only"
 
 
@@ -65,6 +67,27 @@ def open_prefixes(scope: frozenset[str]) -> tuple[str, ...]:
     own = (f"{kind}/{namespace}/" for kind in IN_NAMESPACES for namespace in sorted(scope))
     names = (f"namespace/{namespace}" for namespace in sorted(scope))
     return (*(f"{kind}/" for kind in OPEN_KINDS), *own, *names)
+
+
+def visible_streams(streams: tuple[str, ...], scope: NamespaceScope) -> tuple[str, ...]:
+    """Returns the requested streams that the scope may read, or all of them."""
+    if scope is None:
+        return streams
+    if not streams:
+        return open_prefixes(scope)
+    narrowed = [stream for wanted in streams for stream in _narrowed(wanted, scope)]
+    return tuple(narrowed) or (NO_STREAM,)
+
+
+def _narrowed(wanted: str, scope: frozenset[str]) -> tuple[str, ...]:
+    if allows(scope, wanted) and not wanted.endswith("/"):
+        return (wanted,)
+    if not wanted.endswith("/"):
+        return ()
+    prefixes = open_prefixes(scope)
+    if any(wanted.startswith(prefix) for prefix in prefixes):
+        return (wanted,)
+    return tuple(prefix for prefix in prefixes if prefix.startswith(wanted))
 
 
 def diagnostic(text: str, scope: NamespaceScope) -> str:

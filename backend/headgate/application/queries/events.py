@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from headgate.application.access.redaction import NamespaceScope, allows, open_prefixes
+from headgate.application.access.redaction import NamespaceScope, visible_streams
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import each, run_yielding
 from headgate.application.event_hub import shown_event
@@ -37,11 +37,25 @@ class EventView(Schema, kw_only=True, frozen=True):
     data: Free
 
 
+class EventGroup(Schema, kw_only=True, frozen=True):
+    """The events of one correlation ID by type, and how many objects they are about.
+
+    They are those that the reader may see, whatever the page is filtered by, and that are not
+    archived to a store. Where it is `exceeded`, there are more than are counted.
+    """
+
+    correlation: str
+    types: dict[str, int]
+    objects: int
+    exceeded: bool = False
+
+
 class EventPage(Schema, kw_only=True, frozen=True):
     """Newest first; `next` is what `before` must be for the page after this one."""
 
     position: Position
     items: list[EventView]
+    groups: list[EventGroup] = []
     next: int | None = None
 
 
@@ -72,8 +86,8 @@ MAX_SEARCHED = 1_000
 """So many events are looked through for a text at a time."""
 SEARCH_STEP = 500
 MICROSECONDS_PER_MINUTE = 60_000_000
-NOTHING = ("nothing",)
-"""A stream that does not exist: a filter for a hidden object matches nothing."""
+MAX_GROUP = 1_000
+"""So many events of a correlation ID are counted."""
 
 
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +157,24 @@ async def page(
                 break
         if end is None or len(items) == limit or not text or searched >= MAX_SEARCHED:
             return EventPage(position=position, items=items, next=end)
+
+
+async def groups(
+    services: ApplicationServices, items: Sequence[EventView], scope: NamespaceScope
+) -> list[EventGroup]:
+    """All that belongs together with some events, by correlation ID."""
+    ids = sorted({item.correlation for item in items if item.correlation})
+    where = EventFilter(streams=visible_streams((), scope))
+    found = await asyncio.to_thread(services.log.correlations, ids, where, MAX_GROUP + 1)
+    return [
+        EventGroup(
+            correlation=one.id,
+            types=dict(one.types),
+            objects=one.streams,
+            exceeded=sum(one.types.values()) > MAX_GROUP,
+        )
+        for one in found
+    ]
 
 
 def _has_text(view: EventView, text: str) -> bool:
@@ -362,24 +394,3 @@ def _gathered(kind: MarkKind, events: Sequence[RecordedEvent]) -> Iterator[Mark]
 def shown(found: Sequence[RecordedEvent], scope: NamespaceScope) -> list[EventView]:
     """Events redacted for a scope."""
     return [EventView(**shown_event(recorded, scope)) for recorded in found]
-
-
-def visible_streams(streams: tuple[str, ...], scope: NamespaceScope) -> tuple[str, ...]:
-    """Returns the requested streams that the scope may read, or all of them."""
-    if scope is None:
-        return streams
-    if not streams:
-        return open_prefixes(scope)
-    narrowed = [stream for wanted in streams for stream in _narrowed(wanted, scope)]
-    return tuple(narrowed) or NOTHING
-
-
-def _narrowed(wanted: str, scope: frozenset[str]) -> tuple[str, ...]:
-    if allows(scope, wanted) and not wanted.endswith("/"):
-        return (wanted,)
-    if not wanted.endswith("/"):
-        return ()
-    prefixes = open_prefixes(scope)
-    if any(wanted.startswith(prefix) for prefix in prefixes):
-        return (wanted,)
-    return tuple(prefix for prefix in prefixes if prefix.startswith(wanted))

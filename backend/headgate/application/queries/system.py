@@ -6,7 +6,13 @@ from collections import Counter
 
 import msgspec
 
-from headgate.application.access.redaction import NamespaceScope, allows, diagnostic, visible_to
+from headgate.application.access.redaction import (
+    NamespaceScope,
+    allows,
+    diagnostic,
+    visible_streams,
+    visible_to,
+)
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import PartitionRow
 from headgate.application.projections.followers import Admissions, admissions_in_log
@@ -260,7 +266,7 @@ async def _admitted(
     known = Admissions(position=0, by_minute={})
     if scope is None:
         known = await asyncio.to_thread(services.followers.admissions, first)
-    streams = events.visible_streams((), scope)
+    streams = visible_streams((), scope)
     later = await asyncio.to_thread(
         admissions_in_log, services.log, first, streams=streams, after=known.position
     )

@@ -5,6 +5,7 @@ type Schemas = components["schemas"];
 
 export type Fact = Schemas["EventView"];
 export type EventPage = Schemas["EventPage"];
+export type EventGroup = Schemas["EventGroup"];
 export type Histogram = Schemas["Histogram"];
 export type Identity = Schemas["CurrentIdentity"];
 export type TokenDetail = Schemas["TokenDetail"];

@@ -14,18 +14,19 @@ const COUNTED_MINUTES = 10_080;
 const LONG_STALE = 60_000;
 const SEARCH_AGAIN = 15_000;
 
-function readPage(filters: EventFilters, before: number | undefined, signal: AbortSignal): Promise<EventPage> {
+/** `groups` asks for what belongs together with the events of the page as well. */
+function readPage(filters: EventFilters, groups: boolean, before: number | undefined, signal: AbortSignal): Promise<EventPage> {
   const wanted = Object.fromEntries(Object.entries(filters).filter(([, text]) => text !== ""));
-  return contentOf(api.GET("/v1/events", { params: { query: { ...wanted, limit: PAGE_SIZE, before } }, signal }));
+  return contentOf(api.GET("/v1/events", { params: { query: { ...wanted, ...(groups && { groups }), limit: PAGE_SIZE, before } }, signal }));
 }
 
-/** The newest events that match. */
-export function newestEventsQuery(filters: EventFilters) {
+/** The newest events that match, with the sizes of their groups where the list is grouped. */
+export function newestEventsQuery(filters: EventFilters, isGrouped: boolean) {
   const isSearch = filters.text !== "";
   return queryOptions({
     // To look for a text costs more, so it is not done again with each event.
-    queryKey: [isSearch ? "past-events" : "events", "newest", filters],
-    queryFn: ({ signal }) => readPage(filters, undefined, signal),
+    queryKey: [isSearch ? "past-events" : "events", "newest", filters, isGrouped],
+    queryFn: ({ signal }) => readPage(filters, isGrouped, undefined, signal),
     ...(isSearch && { refetchInterval: SEARCH_AGAIN }),
   });
 }
@@ -36,18 +37,21 @@ export function withoutQuery(filters: EventFilters, token: string) {
   return queryOptions({
     queryKey: ["past-events", "without", wider],
     queryFn: async ({ signal }): Promise<Without> => {
-      const page = await readPage(wider, undefined, signal);
+      const page = await readPage(wider, false, undefined, signal);
       return { token, count: page.items.length, more: Boolean(page.next) };
     },
     staleTime: LONG_STALE,
   });
 }
 
+/** The events of an opened group are read in these steps; the server gives no more at a time. */
+export const GROUP_STEPS = [PAGE_SIZE, 1000] as const;
+
 /** What came of the cause of an event, newest first. */
-export function sameCauseQuery(correlation: string) {
+export function sameCauseQuery(correlation: string, limit: number = PAGE_SIZE) {
   return queryOptions({
-    queryKey: ["past-events", "cause", correlation],
-    queryFn: ({ signal }) => contentOf(api.GET("/v1/events", { params: { query: { correlation, limit: PAGE_SIZE } }, signal })),
+    queryKey: ["past-events", "cause", correlation, limit],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/events", { params: { query: { correlation, limit } }, signal })),
     enabled: correlation !== "",
     staleTime: LONG_STALE,
   });
@@ -62,10 +66,10 @@ export function sinceQuery({ stream, at }: Pick<Fact, "stream" | "at">) {
 }
 
 /** The events that match from a first page on into the past. They never change, so they are never read again. */
-export function eventsFromQuery(filters: EventFilters, first: EventPage) {
+export function eventsFromQuery(filters: EventFilters, isGrouped: boolean, first: EventPage) {
   return infiniteQueryOptions({
-    queryKey: ["past-events", filters, first.items[0]?.position],
-    queryFn: ({ pageParam, signal }) => readPage(filters, pageParam, signal),
+    queryKey: ["past-events", filters, isGrouped, first.items[0]?.position],
+    queryFn: ({ pageParam, signal }) => readPage(filters, isGrouped, pageParam, signal),
     initialPageParam: undefined as number | undefined,
     initialData: { pages: [first], pageParams: [undefined] },
     staleTime: Infinity,

@@ -10,13 +10,15 @@ import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import type { Fact } from "@/lib/api/types";
 import { addressOfStream, factDetail, subjectOf } from "@/lib/events";
 
-import { correlationWords, type EventRow, groupDetail, groupWords, objectsOf } from "../model/groups";
+import { correlationWords, countWords, type EventRow, type Group, groupDetail, groupWords } from "../model/groups";
 import styles from "./events-page.module.css";
+
+type OpenGroups = Pick<ReadonlyMap<string, unknown>, "has">;
 
 export interface EventTableProps {
   rows: EventRow[];
   /** The keys of the groups that show their events. */
-  open: ReadonlySet<string>;
+  open: OpenGroups;
   opened: string;
   /** Columns beside the usual ones. */
   extra: readonly string[];
@@ -30,33 +32,38 @@ export const EXTRA_COLUMNS = [
   { id: "position", words: "Position" },
 ] as const;
 
-export function EventTable({ rows, open, extra, onOpen, ...rest }: EventTableProps) {
-  const columns = useMemo(() => [...columnsOf(open, onOpen), ...EXTRAS.filter(({ id }) => extra.includes(id))], [open, extra, onOpen]);
-  return <VirtualTable label="Events, newest first" columns={columns} rows={rows} rowKey={({ key }) => key} onOpen={onOpen} {...rest} />;
+/** Those that a list of them names. */
+export function extraColumns(text: string): string[] {
+  return text.split(",").filter((id) => EXTRA_COLUMNS.some((column) => column.id === id));
 }
 
-function columnsOf(open: ReadonlySet<string>, onOpen: (row: EventRow) => void): Column<EventRow>[] {
+export function EventTable({ rows, open, extra, onOpen, ...rest }: EventTableProps) {
+  const columns = useMemo(() => [...columnsOf(open, onOpen), ...EXTRAS.filter(({ id }) => extra.includes(id))], [open, extra, onOpen]);
+  return <VirtualTable label="Events, newest first" columns={columns} rows={rows} rowKey={({ key }) => key} whole={({ left }) => left !== undefined && <span className={styles.left}>{left} in this group. Open to list them</span>} onOpen={onOpen} {...rest} />;
+}
+
+function columnsOf(open: OpenGroups, onOpen: (row: EventRow) => void): Column<EventRow>[] {
   return [
     { id: "at", header: "Time", width: "6.5rem", cell: ({ fact }) => <Timestamp at={fact.at} /> },
     { id: "type", header: "Event", width: "16rem", narrow: "minmax(0, 1.6fr)", cell: (row) => <What row={row} isOpen={open.has(row.key)} onOpen={onOpen} /> },
-    { id: "stream", header: "Object", width: "minmax(9rem, 1.2fr)", narrow: "minmax(0, 1fr)", cell: ({ fact, group }) => <About stream={fact.stream} objects={group ? objectsOf(group) : 1} /> },
+    { id: "stream", header: "Object", width: "minmax(9rem, 1.2fr)", narrow: "minmax(0, 1fr)", cell: ({ fact, group }) => <About stream={fact.stream} objects={group?.objects ?? 1} /> },
     { id: "detail", header: "Detail", width: "minmax(0, 3fr)", below: true, cell: (row) => <Detail fact={row.fact} words={row.group ? groupDetail(row.group) : factDetail(row.fact)} /> },
     { id: "actor", header: "Actor", width: "7rem", spare: true, cell: ({ fact }) => <span className={styles.soft}>{fact.actor}</span> },
   ];
 }
 
 const EXTRAS: Column<EventRow>[] = [
-  { id: "correlation", header: "Correlation", width: "8rem", cell: ({ fact, group }) => <Correlation fact={fact} count={group?.length} /> },
+  { id: "correlation", header: "Correlation", width: "8rem", cell: ({ fact, group }) => <Correlation fact={fact} group={group} /> },
   { id: "position", header: "Position", width: "5.5rem", end: true, cell: ({ fact }) => <span className="number">{fact.position}</span> },
 ];
 
 /** Leads to all events of the same cause. */
-function Correlation({ fact, count }: { fact: Fact; count: number | undefined }) {
+function Correlation({ fact, group }: { fact: Fact; group: Group | undefined }) {
   const words = correlationWords(fact);
   if (!fact.correlation) return words;
   return (
     <RouterLink className={styles.name} to={`/events?correlation=${encodeURIComponent(fact.correlation)}`} title={fact.correlation}>
-      {count === undefined ? words : `${count} events`}
+      {group === undefined ? words : countWords(group)}
     </RouterLink>
   );
 }
@@ -70,11 +77,11 @@ function What({ row, isOpen, onOpen }: { row: EventRow; isOpen: boolean; onOpen:
       </span>
     );
   }
-  const words = groupWords(group);
+  const words = `${groupWords(group)}: ${countWords(group)}`;
   return (
-    <button type="button" className={styles.fold} aria-expanded={isOpen} aria-label={`${isOpen ? "Collapse" : "Expand"} ${words}: ${group.length} events`} onClick={() => onOpen(row)}>
+    <button type="button" className={styles.fold} aria-expanded={isOpen} aria-label={`${isOpen ? "Collapse" : "Expand"} ${words}`} onClick={() => onOpen(row)}>
       {isOpen ? <ChevronDown aria-hidden="true" /> : <ChevronRight aria-hidden="true" />}
-      {words}: {group.length} events
+      {words}
     </button>
   );
 }

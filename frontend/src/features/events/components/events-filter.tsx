@@ -11,27 +11,29 @@ import { type EventFilters, filtersOf, LANGUAGE, periodOf, tokensOf } from "../m
 
 export interface EventsFilterProps {
   filters: EventFilters;
+  /** Whether the list is grouped, so that both read the same. */
+  isGrouped: boolean;
   onChange: (changes: Partial<EventFilters>) => void;
 }
 
-export function EventsFilter({ filters, onChange }: EventsFilterProps) {
+export function EventsFilter({ filters, isGrouped, onChange }: EventsFilterProps) {
   return (
     <FilterBar
       label="Filter events"
       placeholder="Filter by text, or type:workload.evicted actor:user:ana"
       language={LANGUAGE}
       value={tokensOf(filters)}
-      suggest={useValues(filters)}
+      suggest={useValues(filters, isGrouped)}
       onChange={(tokens) => onChange(filtersOf(tokens))}
     />
   );
 }
 
 /** The values that the events in sight have for a field. */
-function useValues(filters: EventFilters): (parts: TokenParts) => Suggestion[] {
+function useValues(filters: EventFilters, isGrouped: boolean): (parts: TokenParts) => Suggestion[] {
   const [range] = useTimeRange();
   const buckets = useQuery(histogramQuery(periodOf(range, useNow()))).data?.buckets;
-  const facts = useQuery(newestEventsQuery(filters)).data?.items;
+  const facts = useQuery(newestEventsQuery(filters, isGrouped)).data?.items;
   return ({ field, value }) => {
     const counts = new Map<string, number>();
     const count = (name: string, more: number) => counts.set(name, (counts.get(name) ?? 0) + more);

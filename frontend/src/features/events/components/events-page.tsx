@@ -1,7 +1,7 @@
 // The event log: filtered by the address, with a histogram above and each event in full.
-import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { Columns3 } from "lucide-react";
-import { useCallback, useMemo, useState } from "react";
+import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { ListFrame, Page } from "@/components/ui/layout";
@@ -9,7 +9,7 @@ import { Menu } from "@/components/ui/menu";
 import { NewRowsButton } from "@/components/ui/new-rows-button";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import { TimeChart } from "@/components/ui/time-chart";
-import type { EventPage, Fact } from "@/lib/api/types";
+import type { EventPage } from "@/lib/api/types";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useLogBeginning } from "@/lib/hooks/use-log-beginning";
 import { useNow } from "@/lib/hooks/use-now";
@@ -17,11 +17,10 @@ import { useTimeRange } from "@/lib/hooks/use-time-range";
 import { useUrl } from "@/lib/hooks/use-url";
 import { rangeBetween, rangeIn } from "@/lib/time-range";
 
-import { eventQuery, eventsFromQuery, histogramQuery, newestEventsQuery, withoutQuery } from "../api/events";
+import { histogramQuery, newestEventsQuery, withoutQuery } from "../api/events";
 import { byFamily, type EventFilters, eventFiltersIn, FAMILIES, type Family, mostExcluding, periodOf, tokensOf, type Without, withoutToken } from "../model/filters";
-import { type EventRow, eventRows, groupedRows } from "../model/groups";
-import { EventPanel } from "./event-panel";
-import { EventTable, EXTRA_COLUMNS } from "./event-table";
+import { EventRows } from "./event-rows";
+import { EXTRA_COLUMNS, extraColumns } from "./event-table";
 import { EventsFilter } from "./events-filter";
 import styles from "./events-page.module.css";
 
@@ -35,10 +34,11 @@ export function EventsPage() {
   const url = useUrl();
   const [range] = useTimeRange();
   const filters = eventFiltersIn(url, range);
+  const isGrouped = url.get("view") === "grouped";
   return (
-    <Page title="Event log" filters={<Filters filters={filters} />}>
+    <Page title="Event log" filters={<Filters filters={filters} isGrouped={isGrouped} />} actions={<Looks />}>
       <Shape />
-      <EventList key={JSON.stringify(filters)} filters={filters} />
+      <EventList key={JSON.stringify([filters, isGrouped])} filters={filters} isGrouped={isGrouped} />
     </Page>
   );
 }
@@ -71,17 +71,31 @@ function Shape() {
   );
 }
 
-function Filters({ filters }: { filters: EventFilters }) {
+interface ListProps {
+  filters: EventFilters;
+  isGrouped: boolean;
+}
+
+function Filters({ filters, isGrouped }: ListProps) {
   const url = useUrl();
   const [range, choose] = useTimeRange();
   return (
     <>
-      <EventsFilter filters={filters} onChange={(changes) => url.change(changes)} />
+      <EventsFilter filters={filters} isGrouped={isGrouped} onChange={(changes) => url.change(changes)} />
       {range.last === "" && (
         <Button look="quiet" onClick={() => choose(rangeIn(""))}>
           Clear time range
         </Button>
       )}
+    </>
+  );
+}
+
+/** How the rows are shown. */
+function Looks() {
+  const url = useUrl();
+  return (
+    <>
       <div className={styles.looks} role="group" aria-label="Show as">
         {LOOKS.map(({ value, words }) => (
           <Button key={words} aria-pressed={url.get("view") === value} onClick={() => url.change({ view: value }, "replace")}>
@@ -113,10 +127,6 @@ function Columns() {
   );
 }
 
-function extraColumns(text: string): string[] {
-  return text.split(",").filter((id) => EXTRA_COLUMNS.some((column) => column.id === id));
-}
-
 /** Nothing is left: the filter without which most events match is named, and each can go by itself. */
 function NoMatch({ filters }: { filters: EventFilters }) {
   const url = useUrl();
@@ -142,8 +152,8 @@ function countWords({ count, more }: Without): string {
   return `${count.toLocaleString("en")}${more ? " or more" : ""} ${count === 1 && !more ? "event matches" : "events match"}`;
 }
 
-function EventList({ filters }: { filters: EventFilters }) {
-  const newest = useQuery(newestEventsQuery(filters));
+function EventList({ filters, isGrouped }: ListProps) {
+  const newest = useQuery(newestEventsQuery(filters, isGrouped));
   // The list begins where it did until the user asks for what is new: rows stay where they are while the log grows.
   const [first, setFirst] = useState<EventPage>();
   useHotkeys({ "g g": () => newest.data && setFirst(newest.data) });
@@ -157,7 +167,7 @@ function EventList({ filters }: { filters: EventFilters }) {
     <>
       {newest.isError && <StaleNote error={newest.error} onRetry={() => void newest.refetch()} />}
       <ListFrame fills>
-        {first === undefined ? <NoMatch filters={filters} /> : <EventRows key={`${positionOf(first)} ${first.next ?? ""}`} filters={filters} first={first} />}
+        {first === undefined ? <NoMatch filters={filters} /> : <EventRows key={`${positionOf(first)} ${first.next ?? ""}`} filters={filters} isGrouped={isGrouped} first={first} />}
         <NewRowsButton count={waiting} more={waiting === newest.data.items.length && Boolean(newest.data.next)} onShow={() => setFirst(newest.data)} />
       </ListFrame>
     </>
@@ -166,59 +176,4 @@ function EventList({ filters }: { filters: EventFilters }) {
 
 function positionOf(page: EventPage | undefined): number {
   return page?.items[0]?.position ?? 0;
-}
-
-function EventRows({ filters, first }: { filters: EventFilters; first: EventPage }) {
-  const url = useUrl();
-  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(eventsFromQuery(filters, first));
-  const rows = useMemo(() => data.pages.flatMap((page) => page.items), [data]);
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  const isGrouped = url.get("view") === "grouped";
-  const columns = url.get("columns");
-  const extra = useMemo(() => extraColumns(columns), [columns]);
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const shown = useMemo(() => (isGrouped ? groupedRows(rows, open) : eventRows(rows)), [rows, isGrouped, open]);
-  const onOpen = useCallback(
-    ({ key, group }: EventRow) => {
-      if (group === undefined) url.change({ open: key }, "replace");
-      else setOpen((known) => (known.has(key) ? new Set([...known].filter((one) => one !== key)) : new Set([...known, key])));
-    },
-    [url],
-  );
-  const named = url.get("open");
-  const listed = rows.find((fact) => String(fact.position) === named);
-  // An address names an event that the list may not have read yet.
-  const one = useQuery({ ...eventQuery(Number(named)), enabled: named !== "" && listed === undefined });
-  const opened = listed ?? (named === "" ? undefined : one.data);
-  return (
-    <>
-      {filters.text !== "" && <Searched rows={rows} isMore={hasNextPage} isBusy={isFetchingNextPage} onMore={onEnd} />}
-      <EventTable rows={shown} open={open} opened={named} extra={extra} onOpen={onOpen} onEnd={onEnd} />
-      {opened && <EventPanel fact={opened} onClose={() => url.change({ open: "" }, "replace")} />}
-    </>
-  );
-}
-
-interface SearchedProps {
-  rows: Fact[];
-  isMore: boolean;
-  isBusy: boolean;
-  onMore: () => void;
-}
-
-/** A text is looked for in a part of the log at a time. */
-function Searched({ rows, isMore, isBusy, onMore }: SearchedProps) {
-  const found = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "event" : "events"} found`;
-  return (
-    <p className={styles.searched} role="status">
-      {isMore ? `${found} so far` : `${found} in all`}
-      {isMore && (
-        <Button look="quiet" refusal={isBusy ? "Searching…" : undefined} onClick={onMore}>
-          Search earlier events
-        </Button>
-      )}
-    </p>
-  );
 }

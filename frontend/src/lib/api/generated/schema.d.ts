@@ -4934,6 +4934,16 @@ export interface components {
             /** @default false */
             force?: boolean;
         };
+        /** EventGroup */
+        EventGroup: {
+            correlation: string;
+            types: {
+                [key: string]: number;
+            };
+            objects: number;
+            /** @default false */
+            exceeded?: boolean;
+        };
         /** EventPage */
         EventPage: {
             /**
@@ -4942,6 +4952,7 @@ export interface components {
              */
             position: number;
             items: components["schemas"]["EventView"][];
+            groups?: components["schemas"]["EventGroup"][];
             next?: number | null;
         };
         /** EventView */
@@ -18757,6 +18768,8 @@ export interface operations {
                 before?: number | null;
                 /** @description Most items of the answer. */
                 limit?: number;
+                /** @description Count all events of each correlation ID of the page, too */
+                groups?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
