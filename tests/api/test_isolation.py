@@ -89,7 +89,7 @@ PATHS = (
     "/v1/topologies/hosts/map", "/v1/clusterqueues/shared/pendingworkloads", "/v1/localqueues",
     "/v1/clusterqueues/shared", "/v1/events?stream=workload/team-b/",
     f"/v1/events?stream=workload/team-b/{SECRET_NAME}", "/v1/namespaces",
-    "/v1/nodes/h1/allocation",
+    "/v1/nodes/h1/allocation", "/v1/topologies/hosts/workloads",
 )  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def test_what_belongs_together_is_counted_without_that_of_others(
 
 def test_an_admin_sees_them(admin: Api) -> None:
     seen = [path for path in PATHS if SECRET_NAME in admin.get(path).text]
-    assert {"/v1/workloads", "/v1/preemptions", "/v1/topologies/hosts/map"} <= set(seen)
+    assert {"/v1/workloads", "/v1/preemptions", "/v1/topologies/hosts/workloads"} <= set(seen)
     assert f"{A}/mine/explanation" in seen
 
 
@@ -122,8 +122,8 @@ def test_foreign_holders_are_counted_where_they_block(callers: dict[str, Api]) -
     submitter = callers["submitter"]
     explained = json.dumps(submitter.get(f"{A}/mine/explanation").json())
     assert "of other teams" in explained or "of another team" in explained
-    (domain,) = submitter.get("/v1/topologies/hosts/map").json()["domains"]
-    (guest,) = domain["host"]["workloads"]
+    (host,) = submitter.get("/v1/topologies/hosts/workloads").json()["hosts"]
+    (guest,) = host["workloads"]
     assert guest["key"] == "1 workload of other teams"
     assert guest["pods"] == 8
     line = submitter.get("/v1/clusterqueues/shared/pendingworkloads").json()["items"]
@@ -149,10 +149,11 @@ def test_the_ledger_tells_both_ways(admin: Api) -> None:
 def test_the_map_adds_up(admin: Api) -> None:
     found = admin.get("/v1/topologies/hosts/map").json()
     assert found["levels"] == [HOST]
-    (domain,) = found["domains"]
-    assert domain["used"]["cpu"] == 8000
-    assert domain["free"]["cpu"] == 0
-    assert domain["host"]["ready"]
+    assert (found["names"], found["parents"], found["rows"]) == (["h1"], [-1], None)
+    assert found["used"]["cpu"][0] * found["units"]["cpu"] == 8000
+    assert "cpu" not in found["free"]
+    assert (found["ready"], found["cordoned"]) == ([1], [0])
+    assert [found["clusterQueues"][queue] for queue in found["queues"]] == ["shared"]
 
 
 def test_metrics_tell_a_submitter_of_its_own_namespaces_and_queues(

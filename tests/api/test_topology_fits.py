@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from httpx import Response
 
 from tests.api.callers import KUEUE, Api, flavor, workload
 
@@ -117,17 +118,17 @@ def test_what_fitted_at_instants_of_the_past_is_what_was_told_then(admin: Api) -
 
 def test_what_pods_took_of_a_node_is_told_over_time(admin: Api) -> None:
     then = str(_first(admin, "workload/team-b/holder")["at"]).replace("Z", "%2B00:00")
-    hosts = _hosts(admin.get("/v1/topologies/fits/map").json()["domains"])
-    (held,) = (host for host in hosts if host["host"]["workloads"])
-    assert held["host"]["flavors"] == ["fits"]
-    name = held["host"]["name"]
+    rows = _rows(admin.get("/v1/topologies/fits/map").json())
+    (held,) = (row for row in rows if row["queue"] == "fits")
+    assert held["flavors"] == ["fits"]
+    name = held["path"][-1]
     told = admin.get(f"/v1/nodes/{name}/usage?since={then}&points=3").json()
     assert (told["node"], told["complete"]) == (name, True)
     first, last = told["points"][0], told["points"][-1]
     assert first["used"] == {}
     assert last["used"] == held["used"]
     assert last["allocatable"]["cpu"] == held["allocatable"]["cpu"]
-    (free,) = (each["host"]["name"] for each in hosts if each["path"][0] == "r2")
+    (free,) = (row["path"][-1] for row in rows if row["path"][0] == "r2" and row["flavors"])
     assert admin.get(f"/v1/nodes/{free}/usage").json()["points"][-1]["used"] == {}
     assert admin.get("/v1/nodes/nowhere/usage").status_code == 404
 
@@ -135,8 +136,8 @@ def test_what_pods_took_of_a_node_is_told_over_time(admin: Api) -> None:
 def test_what_of_a_node_is_allocated_is_told_with_the_end_of_each_workload(
     admin: Api, callers: dict[str, Api]
 ) -> None:
-    hosts = _hosts(admin.get("/v1/topologies/fits/map").json()["domains"])
-    (name,) = (host["host"]["name"] for host in hosts if host["used"])
+    of_domains = admin.get("/v1/topologies/fits/workloads?domain=r1").json()["hosts"]
+    (name,) = (each["host"] for each in of_domains if each["workloads"])
     told = admin.get(f"/v1/nodes/{name}/allocation").json()
     assert (told["allocatable"]["cpu"], told["used"]["cpu"], told["free"]["cpu"]) == (
         8000,
@@ -164,8 +165,41 @@ def test_what_of_a_node_is_allocated_is_told_with_the_end_of_each_workload(
     position = int(closed.json()["metadata"]["resourceVersion"])
     shut = admin.caught_up(f"/v1/nodes/{name}/allocation", position).json()
     assert (shut["cordoned"], shut["free"], shut["used"]) == (True, {}, told["used"])
-    admin.post(f"/v1/nodes/{name}/uncordon", {})
+    _settle(admin, admin.post(f"/v1/nodes/{name}/uncordon", {}))
     assert admin.get("/v1/nodes/nowhere/allocation").status_code == 404
+
+
+def test_a_map_has_a_row_for_each_domain_and_tells_those_that_changed(
+    admin: Api, callers: dict[str, Api]
+) -> None:
+    path = "/v1/topologies/fits/map"
+    before = admin.get(path).json()
+    rows = {"/".join(row["path"]): row for row in _rows(before)}
+    assert list(rows) == ["r1", "r1/f1", "r1/f2", "r2", "r2/f3"]
+    assert rows["r1"]["free"]["cpu"] == rows["r1/f1"]["free"]["cpu"] + 8000 == 10000
+    assert (rows["r1"]["ready"], rows["r1/f1"]["priority"], rows["r2"]["priority"]) == (2, 0, None)
+    assert (before["resources"], before["rows"]) == (["cpu", "pods"], None)
+    assert callers["submitter"].get(path).json()["clusterQueues"] == [""]
+
+    nothing = admin.get(f"{path}?changedSince={before['position']}").json()
+    assert (nothing["rows"], nothing["names"], nothing["ready"]) == ([], [], [])
+    closed = admin.post("/v1/nodes/f3/cordon", {"reason": "fans"})
+    position = int(closed.json()["metadata"]["resourceVersion"])
+    changed = admin.caught_up(f"{path}?changedSince={before['position']}", position).json()
+    names = [before["names"][row] for row in changed["rows"]]
+    assert names == ["r2", "f3"]
+    assert [_row(changed, place)["cordoned"] for place in range(2)] == [1, 1]
+    assert _row(changed, 1)["free"] == {}
+    assert admin.get(f"{path}?at={before['position']}").json()["cordoned"] == before["cordoned"]
+    _settle(admin, admin.post("/v1/nodes/f3/uncordon", {}))
+
+    # A reader of a position from before the first map, or of other hosts, is told all rows.
+    assert len(admin.get(f"{path}?changedSince=0").json()["names"]) == 5
+    extra = admin.post("/v1/nodes", _node("f4", "r2")).json()
+    position = int(extra["metadata"]["resourceVersion"])
+    whole = admin.caught_up(f"{path}?changedSince={before['position']}", position).json()
+    assert (whole["rows"], len(whole["names"])) == (None, 6)
+    _settle(admin, admin.delete("/v1/nodes/f4"))
 
 
 def test_before_there_were_hosts_nothing_fitted(admin: Api) -> None:
@@ -230,9 +264,34 @@ def _first(admin: Api, stream: str) -> dict[str, Any]:
     return next(event for event in reversed(found) if event["stream"] == stream)
 
 
-def _hosts(domains: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        host
-        for domain in domains
-        for host in ([domain] if domain.get("host") else _hosts(domain["children"]))
-    ]
+def _settle(admin: Api, written: Response) -> None:
+    """Other tests read what was changed back."""
+    admin.caught_up("/v1/queues", int(written.headers["X-Log-Position"]))
+
+
+def _rows(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a map as objects; of hosts alone with flavors."""
+    rows: list[dict[str, Any]] = []
+    for place, (name, parent) in enumerate(zip(found["names"], found["parents"], strict=True)):
+        above = rows[parent]["path"] if parent >= 0 else []
+        row = {"path": [*above, name], **_row(found, place)}
+        rows.append(row)
+    return rows
+
+
+def _row(found: dict[str, Any], place: int) -> dict[str, Any]:
+    queue, flavors = found["queues"][place], found["flavors"][place]
+    return {
+        "queue": found["clusterQueues"][queue] if queue >= 0 else None,
+        "flavors": found["flavorSets"][flavors] if flavors >= 0 else [],
+        "priority": found["priorities"][place],
+        "ready": found["ready"][place],
+        "cordoned": found["cordoned"][place],
+        **{
+            part: {
+                resource: column[place] * found["units"][resource]
+                for resource, column in found[part].items()
+            }
+            for part in ("allocatable", "used", "others", "free")
+        },
+    }

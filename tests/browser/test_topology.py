@@ -124,7 +124,7 @@ def test_the_blockers_of_a_workload_lead_to_the_map(screen: Screen, client: Head
 def test_a_drain_preview_lists_the_affected_workloads(
     screen: Screen, client: HeadgateClient
 ) -> None:
-    host = _host_of(client.read("/v1/topologies/cluster/map")["domains"], HOLDER)
+    host = _host_of(client.read("/v1/topologies/cluster/workloads")["hosts"], HOLDER)
     screen.open(f"/topology?host={host}", "Topology")
     panel = screen.page.get_by_role("complementary", name=f"Host {host}")
     holder = panel.get_by_role("list", name="Workloads on this host").get_by_role("listitem")
@@ -143,7 +143,7 @@ def test_a_host_stays_visible_beside_its_panel_with_the_actor_of_the_cordon(
     screen: Screen, client: HeadgateClient
 ) -> None:
     screen.page.set_viewport_size({"width": 1280, "height": 640})
-    name = _first_host(client.read("/v1/topologies/cluster/map")["domains"])
+    name = HOSTS[0]
     client.act(f"/v1/nodes/{name}/cordon", {"reason": "a fan is loud"})
     screen.open("/topology", "Topology")
     screen.page.get_by_label("Find host or rack").fill(name)
@@ -188,8 +188,9 @@ def test_a_host_is_focused_in_two_actions_and_walked_to_by_keys(
 ) -> None:
     """Line 7: found by name in two actions; health, near fits and a table beside the map."""
     client.act(f"/v1/nodes/{HOSTS[1]}/cordon", {"reason": "a fan is loud"})
+    page, maps = screen.page, list[str]()
+    page.on("request", lambda request: maps.append(request.url) if "/map" in request.url else None)
     screen.open(f"/topology?near={GANG}", "Topology")
-    page = screen.page
     grid = page.get_by_role("grid", name="Hosts by GPU in use")
     expect(grid).to_have_attribute("aria-rowcount", str(len(HOSTS)))
     page.keyboard.press("/")
@@ -219,6 +220,8 @@ def test_a_host_is_focused_in_two_actions_and_walked_to_by_keys(
     expect(row).to_contain_text("Cordoned")
     client.act(f"/v1/nodes/{HOSTS[1]}/uncordon", {"reason": "done"})
     expect(row).to_contain_text("Ready")
+    # Only what changed was read.
+    assert "changedSince=" in maps[-1]
 
 
 def test_selected_hosts_are_cordoned_together(screen: Screen, client: HeadgateClient) -> None:
@@ -239,19 +242,10 @@ def test_selected_hosts_are_cordoned_together(screen: Screen, client: HeadgateCl
     expect(page.get_by_role("button", name="Cordon 0")).to_be_visible()
 
 
-def _host_of(domains: list[dict[str, Any]], key: str) -> str:
+def _host_of(hosts: list[dict[str, Any]], key: str) -> str:
     """The host that has pods of a workload."""
-    for domain in domains:
-        host = domain.get("host")
-        if host and any(each["key"] == key for each in host["workloads"]):
-            return str(host["name"])
-        if found := _host_of(domain["children"], key):
-            return found
-    return ""
-
-
-def _first_host(domains: list[dict[str, Any]]) -> str:
-    """The host that is drawn first."""
-    first = domains[0]
-    host = first.get("host")
-    return str(host["name"]) if host else _first_host(first["children"])
+    return next(
+        str(each["host"])
+        for each in hosts
+        if any(workload["key"] == key for workload in each["workloads"])
+    )

@@ -264,6 +264,7 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
         reader.listen(services.traces.follow)
     reader.on_rewind(lambda: hub.rewind(reader.position))
     reader.on_rewind(services.token_cache.forget)
+    reader.on_rewind(services.known_maps.clear)
     feed = feed_of(services, assignment_items)
     app.state["assignment_feed"] = feed
     relay = relay_of(services)

@@ -35,6 +35,7 @@ from headgate.application.commands.object_commands import NodeOrder, tell_node
 from headgate.application.queries.topology_fits import (
     NodeAllocation,
     NodeUsage,
+    domain_workloads,
     fragmentation_of,
     near_fits_of,
     node_allocation,
@@ -42,11 +43,14 @@ from headgate.application.queries.topology_fits import (
     topology_fits,
 )
 from headgate.application.queries.topology_map import (
+    TopologyMap,
+    topology_map,
+)
+from headgate.application.queries.views import (
+    DomainWorkloads,
     FragmentationHistory,
     NearFitsView,
     TopologyFits,
-    TopologyMap,
-    topology_map,
 )
 from headgate.application.simulation_run import (
     DrainPreview,
@@ -234,6 +238,19 @@ OfWorkload = Annotated[
 ]
 
 
+ChangedSince = Annotated[
+    int | None,
+    QueryParameter(
+        name="changedSince",
+        ge=0,
+        description="Only the rows that changed after this position, if that is known",
+    ),
+]
+DomainPath = Annotated[
+    str, QueryParameter(max_length=1000, description="The domain, as `block-1/rack-1`; empty: all")
+]
+
+
 class TopologyMaps(Controller):
     """Maps of topologies, free capacity, and gangs that fit."""
 
@@ -244,13 +261,29 @@ class TopologyMaps(Controller):
     @get(
         "/map",
         operation_id="readTopologyMap",
-        summary="Show every topology domain with its capacity and workloads",
+        summary="Show every domain and host of a topology with its capacity, in columns",
         responses=response(TopologyMap),
     )
-    async def read(self, request: Caller, name: TopologyName) -> Answer:
+    async def read(
+        self, request: Caller, name: TopologyName, changed_since: ChangedSince = None
+    ) -> Answer:
+        """Other teams' ClusterQueues are not named for submitters."""
+        services = services_of(request)
+        steps = topology_map(services, name, request.user.namespaces, changed_since)
+        return answer_view(await services.reader.while_still(steps))
+
+    @get(
+        "/workloads",
+        operation_id="readDomainWorkloads",
+        summary="The workloads on each host of a topology domain",
+        responses=response(DomainWorkloads),
+    )
+    async def workloads(
+        self, request: Caller, name: TopologyName, domain: DomainPath = ""
+    ) -> Answer:
         """Other teams' workloads are counted, not named, for submitters."""
         services = services_of(request)
-        steps = topology_map(services, name, request.user.namespaces)
+        steps = domain_workloads(services, name, domain, request.user.namespaces)
         return answer_view(await services.reader.while_still(steps))
 
     @get(

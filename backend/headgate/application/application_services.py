@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 
 from headgate.application.access.identity import SavedViewStore, TokenCache, Tokens
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.access.request_limits import RequestLimits
 from headgate.application.commands.append_unit import GroupCommit
 from headgate.application.cooperative import BoundedExecutor
@@ -202,6 +203,41 @@ class AlertPorts:
     url: str = ""
 
 
+class MapRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A domain or host on the map of a topology; amounts stand in the order of its resources.
+
+    `ready` and `cordoned` count hosts. A host has `flavors`, the ClusterQueue that takes most of
+    it, empty where that is withheld, and the highest priority there; None without workloads.
+    """
+
+    ready: int
+    cordoned: int
+    flavors: tuple[str, ...] = ()
+    queue: str | None = None
+    priority: int | None = None
+    allocatable: tuple[int, ...]
+    used: tuple[int, ...]
+    others: tuple[int, ...]
+    free: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMap:
+    """A map at a position, and at which position each row was first seen as it is.
+
+    Changes are known since the positions in `seen`, at which maps with these domains and resources
+    were made: of what was between two of them nothing is known.
+    """
+
+    position: int
+    seen: tuple[int, ...]
+    levels: tuple[str, ...]
+    resources: tuple[str, ...]
+    paths: tuple[tuple[str, ...], ...]
+    rows: tuple[MapRow, ...]
+    changed: tuple[int, ...]
+
+
 BUSY_READING = "ReadsOverloaded"
 BUSY_WRITING = "WritesOverloaded"
 MAX_WRITES_WAITING = 20_000
@@ -213,7 +249,8 @@ class ApplicationServices:
 
     Commands use `write_log`, `write_models` and the threads of `writing`: neither slow reads nor
     many of them keep a command from a connection or a thread. `known_leases` are the leases of
-    executors as this process saw them last, for readers.
+    executors as this process saw them last, for readers, and `known_maps` the latest maps by
+    topology and reader.
     """
 
     log: EventLog
@@ -254,6 +291,7 @@ class ApplicationServices:
     request_durations: RequestDurations = field(default_factory=RequestDurations)
     start_calibrations: StartCalibrations = field(default_factory=StartCalibrations)
     known_leases: dict[str, Lease] = field(default_factory=dict)
+    known_maps: dict[tuple[str, NamespaceScope], KnownMap] = field(default_factory=dict)
     capacity_samples: CapacitySamples = field(default_factory=CapacitySamples)
     reading: BoundedExecutor = field(
         default_factory=lambda: BoundedExecutor("reading", BUSY_READING)

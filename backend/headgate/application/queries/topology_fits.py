@@ -11,27 +11,32 @@ from headgate.application.access.redaction import (
     foreign_workloads,
 )
 from headgate.application.application_services import ApplicationServices, whole_workloads
+from headgate.application.cooperative import Cooperative, each
 from headgate.application.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.queries.capacity_history import log_since
 from headgate.application.queries.topology_map import (
+    Stay,
+    free_of,
+    is_shown,
+    nodes_of,
+    stays_on,
+    taints_of,
+    taken_by,
+)
+from headgate.application.queries.views import (
+    DomainWorkloads,
     FragmentationHistory,
     FragmentationPoint,
     HostWorkload,
     LevelFitView,
     NearFitsView,
     NearFitView,
-    Stay,
-    TaintView,
-    TopologyFits,
-    free_of,
-    is_shown,
-    stays_on,
-    taints_of,
-)
-from headgate.application.queries.views import (
     Position,
+    TaintView,
     Timestamp,
+    TopologyFits,
     Whole,
+    WorkloadsOnHost,
     timestamp,
     timestamp_or_none,
     view_from,
@@ -47,7 +52,7 @@ from headgate.domain.scheduling.placement.host_table import host_name
 from headgate.domain.topology_fits import BlockingHolder, largest_fits, near_fits
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.message import Message, message
-from headgate.domain.values.quantities import Requests, add_to
+from headgate.domain.values.quantities import Requests
 
 
 class NodeWorkload(HostWorkload, kw_only=True, frozen=True):
@@ -224,7 +229,7 @@ def node_allocation(
     cluster_state = services.reader.cluster_state
     there = _expect_node(cluster_state, node)
     spec, stays = there.spec, stays_on(cluster_state, host_name(there))
-    used = _taken(stays)
+    used = taken_by(stays)
     return NodeAllocation(
         position=cluster_state.position,
         at=timestamp(services.clock.now()),
@@ -238,6 +243,51 @@ def node_allocation(
         taints=taints_of(spec),
         workloads=_allocations(stays, scope),
     )
+
+
+def domain_workloads(
+    services: ApplicationServices, name: str, domain: str, scope: NamespaceScope
+) -> Cooperative[DomainWorkloads]:
+    """The workloads on each host of a domain, which is its path; raises `NotFound`."""
+    cluster_state = services.reader.cluster_state
+    topology = cluster_state.config.topologies.get(name)
+    if topology is None:
+        raise NotFound("ObjectNotFound", kind="Topology", name=name)
+    path = tuple(domain.split("/")) if domain else ()
+    nodes = yield from nodes_of(cluster_state, name, topology.spec, path)
+    hosts = sorted(host_name(node) for node, _ in nodes) if topology.spec.goes_to_hosts else []
+    found = (
+        WorkloadsOnHost(host=host, workloads=_guests_of(stays_on(cluster_state, host), scope))
+        for host in hosts
+    )
+    return DomainWorkloads(
+        position=cluster_state.position,
+        at=timestamp(services.clock.now()),
+        topology=name,
+        hosts=(yield from each(found)),
+    )
+
+
+def _guests_of(stays: list[Stay], scope: NamespaceScope) -> list[HostWorkload]:
+    """The workloads on a host; all of hidden namespaces together are one entry."""
+    mine = [stay for stay in stays if is_shown(stay, scope)]
+    hidden = [stay for stay in stays if not is_shown(stay, scope)]
+    shown = [
+        HostWorkload(
+            key=stay.workload.key,
+            pods=stay.pods,
+            cluster_queue=stay.workload.admission.cluster_queue if stay.workload.admission else "",
+            priority=stay.workload.spec.priority,
+        )
+        for stay in mine
+    ]
+    if hidden:
+        number = len({stay.workload.key for stay in hidden})
+        pods = sum(stay.pods for stay in hidden)
+        shown.append(
+            HostWorkload(key=foreign_workloads(number), pods=pods, cluster_queue="", priority=0)
+        )
+    return sorted(shown, key=lambda guest: guest.key)
 
 
 def _allocations(stays: list[Stay], scope: NamespaceScope) -> list[NodeWorkload]:
@@ -264,7 +314,7 @@ def _node_workload(key: str, stays: list[Stay]) -> NodeWorkload:
         pods=sum(stay.pods for stay in stays),
         cluster_queue=workload.admission.cluster_queue if workload.admission else "",
         priority=workload.spec.priority,
-        requests=_taken(stays),
+        requests=taken_by(stays),
         ends_at=timestamp_or_none(execution_deadline(workload)),
     )
 
@@ -313,16 +363,9 @@ def _node_looks(
             position=moment.position,
             at=timestamp(moment.at),
             ready=node is not None and node.spec.ready,
-            used={} if node is None else _taken(stays_on(cluster_state, host_name(node))),
+            used={} if node is None else taken_by(stays_on(cluster_state, host_name(node))),
             allocatable={} if node is None else dict(node.spec.allocatable),
         )
-
-
-def _taken(stays: list[Stay]) -> Requests:
-    taken: Requests = {}
-    for stay in stays:
-        add_to(taken, stay.taken)
-    return taken
 
 
 def why_not_ready(spec: NodeSpec) -> Message:

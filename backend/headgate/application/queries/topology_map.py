@@ -1,13 +1,27 @@
-"""The domains of a topology with capacity, free capacity and the workloads there."""
+"""The map of a topology: its domains and hosts in columns, and what changed since a position.
 
-from collections.abc import Iterable, Mapping
+Maps are made whole and kept, each row with the position at which it was first seen as it is.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 import msgspec
 
-from headgate.application.access.redaction import NamespaceScope, foreign_workloads
-from headgate.application.application_services import ApplicationServices
-from headgate.application.cooperative import Cooperative, each
-from headgate.application.queries.views import Position, Timestamp, Whole, timestamp, view_from
+from headgate.application.access.redaction import NamespaceScope
+from headgate.application.application_services import ApplicationServices, KnownMap, MapRow
+from headgate.application.cooperative import Cooperative
+from headgate.application.historical_ports import FixedReader
+from headgate.application.queries.views import (
+    Position,
+    TaintView,
+    Timestamp,
+    Whole,
+    timestamp,
+    view_from,
+)
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.topology import TopologySpec
@@ -15,137 +29,44 @@ from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor, leaf_path
 from headgate.domain.scheduling.placement.host_table import PODS, host_name, is_schedulable
-from headgate.domain.values.quantities import Requests, add_to, added, scaled
-from headgate.domain.workloads.admission import needed_admission
+from headgate.domain.values.quantities import Requests, add_to, resource_rank, scaled
+from headgate.domain.workloads.admission import hosts_of, needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
 
-class TaintView(Whole, kw_only=True, frozen=True):
-    """A mark that keeps pods away."""
-
-    key: str
-    value: str
-    effect: str
-
-
-class HostWorkload(Whole, kw_only=True, frozen=True):
-    """Pods of one workload on one host; other teams' keys are withheld from submitters."""
-
-    key: str
-    pods: int
-    cluster_queue: str
-    priority: int
-
-
-class HostView(Whole, kw_only=True, frozen=True):
-    """A node of the topology."""
-
-    name: str
-    ready: bool
-    cordoned: bool
-    flavors: list[str]
-    taints: list[TaintView]
-    workloads: list[HostWorkload]
-
-
-class DomainNode(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
-    """A domain of some level; amounts are integers in base units, `host` is set on leaves."""
-
-    path: list[str]
-    hosts: int
-    ready: int
-    allocatable: dict[str, int]
-    used: dict[str, int]
-    others: dict[str, int]
-    free: dict[str, int]
-    children: list["DomainNode"]
-    host: HostView | None = None
-
-
 class TopologyMap(Whole, kw_only=True, frozen=True):
-    """All domains of a topology."""
+    """The domains and hosts of a topology in columns, one entry for each row, in order of paths.
+
+    `parents` are rows, -1 at the highest level; a row that is no parent is a host. `ready` and
+    `cordoned` count hosts. Amounts are multiples of the unit of their resource, in base units;
+    a resource without any amount in a column is left out. `flavors` and `queues` are places in
+    `flavorSets` and `clusterQueues`, where "" is withheld, and -1 is none. A queue is the one that
+    takes most of a host, a priority the highest on it.
+
+    With `rows`, columns are of these changed rows alone, and `names` and `parents` are empty.
+    """
 
     position: Position
     at: Timestamp
     topology: str
     levels: list[str]
     resources: list[str]
-    domains: list[DomainNode]
-
-
-class LevelFitView(Whole, kw_only=True, frozen=True):
-    """The most pods that one domain of a level takes, where that is, and all domains together.
-
-    `fragmentation` is how much of that lies outside the largest domain, in thousandths.
-    """
-
-    flavor: str
-    level: str
-    domains: int
-    with_room: int
-    largest: int
-    domain: list[str]
-    together: int
-    fragmentation: int
-
-
-class TopologyFits(Whole, kw_only=True, frozen=True):
-    """The largest gang of pods with these requests, for every flavor and level."""
-
-    position: Position
-    at: Timestamp
-    topology: str
-    requests: dict[str, int]
-    fits: list[LevelFitView]
-
-
-class FragmentationPoint(Whole, kw_only=True, frozen=True):
-    """What fitted at one instant; nothing where the topology had no hosts yet."""
-
-    position: Position
-    at: Timestamp
-    fits: list[LevelFitView]
-
-
-class FragmentationHistory(Whole, kw_only=True, frozen=True):
-    """The largest gangs and the fragmentation at instants of equal distance, oldest first.
-
-    Before `dataSince` there was no log. `complete` is false where there was no time to look at all
-    of them: the latest are missing.
-    """
-
-    position: Position
-    at: Timestamp
-    data_since: Timestamp | None
-    topology: str
-    requests: dict[str, int]
-    complete: bool
-    points: list[FragmentationPoint]
-
-
-class NearFitView(Whole, kw_only=True, frozen=True):
-    """How many pods or slices a domain takes, and the holders of most of what it is short of."""
-
-    pod_set: str
-    flavor: str
-    level: str
-    domain: list[str]
-    unit: str
-    fits: int
-    needs: int
-    resource: str
-    in_the_way: list[HostWorkload]
-
-
-class NearFitsView(Whole, kw_only=True, frozen=True):
-    """The domains that come nearest to taking a workload, nearest first for each pod set."""
-
-    position: Position
-    at: Timestamp
-    topology: str
-    workload: str
-    near: list[NearFitView]
+    units: dict[str, int]
+    flavor_sets: list[list[str]]
+    cluster_queues: list[str]
+    rows: list[int] | None
+    names: list[str]
+    parents: list[int]
+    ready: list[int]
+    cordoned: list[int]
+    flavors: list[int]
+    queues: list[int]
+    priorities: list[int | None]
+    allocatable: dict[str, list[int]]
+    used: dict[str, list[int]]
+    others: dict[str, list[int]]
+    free: dict[str, list[int]]
 
 
 ConfiguredNode = Configured[NodeSpec]
@@ -161,41 +82,219 @@ class Stay(msgspec.Struct, frozen=True):
     taken: Requests
 
 
+MAX_KNOWN_MAPS = 4
+"""So many maps are kept; one of 10,000 hosts takes some megabytes."""
+MAX_SEEN = 100
+"""Changes are told since so many of the latest maps."""
+
+
 def topology_map(
-    services: ApplicationServices, name: str, scope: NamespaceScope
+    services: ApplicationServices, name: str, scope: NamespaceScope, since: int | None
 ) -> Cooperative[TopologyMap]:
-    """The map of one topology; raises `NotFound`."""
+    """The map of one topology, or its rows that changed after a position; raises `NotFound`.
+
+    All rows are told where no map of that position was made here, or domains came or went since.
+    """
+    known = yield from _current_map(services, name, scope)
+    rows = None
+    if since is not None and since in known.seen:
+        rows = [row for row, position in enumerate(known.changed) if position > since]
+    columns = yield from _columns(known, rows)
+    return TopologyMap(
+        position=known.position,
+        at=timestamp(services.clock.now()),
+        topology=name,
+        levels=list(known.levels),
+        resources=list(known.resources),
+        rows=rows,
+        names=[path[-1] for path in known.paths] if rows is None else [],
+        parents=_parents(known.paths) if rows is None else [],
+        **columns,
+    )
+
+
+def _current_map(
+    services: ApplicationServices, name: str, scope: NamespaceScope
+) -> Cooperative[KnownMap]:
+    """The map now, kept for the next reader; maps of the past are not kept."""
     cluster_state = services.reader.cluster_state
+    if isinstance(services.reader, FixedReader):
+        return (yield from _map_of(cluster_state, name, scope, None))
+    kept = services.known_maps
+    found = kept.get((name, scope))
+    if found is None or found.position != cluster_state.position:
+        found = yield from _map_of(cluster_state, name, scope, found)
+    kept.pop((name, scope), None)
+    kept[name, scope] = found
+    if len(kept) > MAX_KNOWN_MAPS:
+        del kept[next(iter(kept))]
+    return found
+
+
+def _map_of(
+    cluster_state: ClusterState, name: str, scope: NamespaceScope, before: KnownMap | None
+) -> Cooperative[KnownMap]:
     topology = cluster_state.config.topologies.get(name)
     if topology is None:
         raise NotFound("ObjectNotFound", kind="Topology", name=name)
     spec = topology.spec
-    nodes = yield from _nodes_of(cluster_state, name, spec)
+    nodes = yield from nodes_of(cluster_state, name, spec)
     stays = yield from _stays(cluster_state, name)
-    places: dict[Path, list[_FlavoredNode]] = {}
-    for found in nodes:
-        places.setdefault(leaf_path(found[0], spec), []).append(found)
+    offered = {resource for node, _ in nodes for resource in node.spec.allocatable} | {PODS}
+    resources = tuple(sorted(offered, key=resource_rank))
+    hosts: dict[Path, MapRow] = {}
+    for node, flavors in nodes:
+        path = leaf_path(node, spec)
+        if not spec.goes_to_hosts:
+            path = (*path, host_name(node))
+        there = stays.get(path[-1:], []) if spec.goes_to_hosts else []
+        if path not in hosts:
+            hosts[path] = _host_row((node, flavors), there, resources, scope)
         yield
-    leaves = (
-        _leaf(path, there[0], stays.get(path[-1:], []), scope)
-        if spec.goes_to_hosts
-        else _place_of_hosts(path, there, stays.get(path, []), scope)
-        for path, there in sorted(places.items(), key=lambda place: place[0])
-    )
-    domains = yield from _grouped((yield from each(leaves)), 1)
-    return TopologyMap(
-        position=cluster_state.position,
-        at=timestamp(services.clock.now()),
-        topology=name,
-        levels=list(spec.levels),
-        resources=sorted({r for node, _ in nodes for r in node.spec.allocatable} | {PODS}),
-        domains=domains,
+    above = {} if spec.goes_to_hosts else stays
+    domains = yield from _domain_rows(hosts, above, resources)
+    paths = tuple(sorted(chain(domains, hosts)))
+    rows = tuple(hosts.get(path) or domains[path] for path in paths)
+    position, levels = cluster_state.position, spec.levels
+    changed: tuple[int, ...] = (position,) * len(rows)
+    seen: tuple[int, ...] = (position,)
+    if before and (before.levels, before.resources, before.paths) == (levels, resources, paths):
+        pairs = zip(before.rows, rows, before.changed, strict=True)
+        changed = tuple(at if old == new else position for old, new, at in pairs)
+        seen = (*before.seen[1 - MAX_SEEN :], position)
+    return KnownMap(position, seen, levels, resources, paths, rows, changed)
+
+
+def _columns(known: KnownMap, rows: list[int] | None) -> Cooperative[dict[str, Any]]:
+    """What is told of all rows, or of some."""
+    told = known.rows if rows is None else [known.rows[row] for row in rows]
+    flavor_sets = sorted({row.flavors for row in told if row.flavors})
+    queues = sorted({row.queue for row in told if row.queue is not None})
+    flavor_places = {names: place for place, names in enumerate(flavor_sets)}
+    queue_places: dict[str | None, int] = {name: place for place, name in enumerate(queues)}
+    columns: dict[str, Any] = {
+        "flavor_sets": [list(names) for names in flavor_sets],
+        "cluster_queues": queues,
+        "ready": [row.ready for row in told],
+        "cordoned": [row.cordoned for row in told],
+        "flavors": [flavor_places.get(row.flavors, -1) for row in told],
+        "queues": [queue_places.get(row.queue, -1) for row in told],
+        "priorities": [row.priority for row in told],
+        "units": {},
+        **{part: {} for part in AMOUNTS},
+    }
+    for place, resource in enumerate(known.resources):
+        amounts = {part: [getattr(row, part)[place] for row in told] for part in AMOUNTS}
+        unit = columns["units"][resource] = math.gcd(*chain(*amounts.values())) or 1
+        for part, column in amounts.items():
+            if any(column):
+                columns[part][resource] = [amount // unit for amount in column]
+        yield
+    return columns
+
+
+AMOUNTS = ("allocatable", "used", "others", "free")
+
+
+def _parents(paths: Sequence[Path]) -> list[int]:
+    row_of = {path: row for row, path in enumerate(paths)}
+    return [row_of.get(path[:-1], -1) for path in paths]
+
+
+def _domain_rows(
+    hosts: Mapping[Path, MapRow], stays: Mapping[Path, list[Stay]], resources: tuple[str, ...]
+) -> Cooperative[dict[Path, MapRow]]:
+    """The domains above hosts: the sums of these, and of pods in a lowest domain that is no host.
+
+    `stays` are of such domains alone. What they take is free no more, unless nothing is anyway.
+    """
+    members: dict[Path, list[MapRow]] = {}
+    for path, row in hosts.items():
+        for depth in range(1, len(path)):
+            members.setdefault(path[:depth], []).append(row)
+        yield
+    nothing = (0,) * len(resources)
+    for path, there in stays.items():
+        if path not in members:
+            continue
+        taken = taken_by(there)
+        used = tuple(taken.get(name, 0) for name in resources)
+        is_open = any(row.ready and not row.cordoned for row in members[path])
+        free = tuple(-amount for amount in used) if is_open else nothing
+        pods = MapRow(
+            ready=0, cordoned=0, allocatable=nothing, used=used, others=nothing, free=free
+        )
+        for depth in range(1, len(path) + 1):
+            members[path[:depth]].append(pods)
+        yield
+    found = {}
+    for path, rows in members.items():
+        found[path] = MapRow(
+            ready=sum(row.ready for row in rows),
+            cordoned=sum(row.cordoned for row in rows),
+            allocatable=_sums(row.allocatable for row in rows),
+            used=_sums(row.used for row in rows),
+            others=_sums(row.others for row in rows),
+            free=_sums(row.free for row in rows),
+        )
+        yield
+    return found
+
+
+def _sums(amounts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*amounts, strict=True)))
+
+
+def _host_row(
+    place: _FlavoredNode, stays: list[Stay], resources: tuple[str, ...], scope: NamespaceScope
+) -> MapRow:
+    node, flavors = place
+    spec, used = node.spec, taken_by(stays)
+    free = free_of(spec, used)
+    queue, priority = _top_of(stays, scope)
+    return MapRow(
+        ready=int(spec.ready),
+        cordoned=int(spec.unschedulable),
+        flavors=tuple(flavors),
+        queue=queue,
+        priority=priority,
+        allocatable=tuple(spec.allocatable.get(name, 0) for name in resources),
+        used=tuple(used.get(name, 0) for name in resources),
+        others=tuple(spec.used_by_others.get(name, 0) for name in resources),
+        free=tuple(free.get(name, 0) for name in resources),
     )
 
 
-def _nodes_of(
-    cluster_state: ClusterState, topology: str, spec: TopologySpec
+def _top_of(stays: list[Stay], scope: NamespaceScope) -> tuple[str | None, int | None]:
+    """The ClusterQueue that takes most of a host, of devices first; the highest priority there."""
+    taken: dict[str, Requests] = {}
+    priorities = [stay.workload.spec.priority for stay in stays if is_shown(stay, scope)]
+    for stay in stays:
+        admission = stay.workload.admission
+        is_named = admission is not None and is_shown(stay, scope)
+        queue = admission.cluster_queue if admission is not None and is_named else ""
+        add_to(taken.setdefault(queue, {}), stay.taken)
+
+    def weight(queue: str) -> tuple[int, int, int]:
+        amounts = taken[queue]
+        devices = sum(amount for name, amount in amounts.items() if "/" in name)
+        return devices, amounts.get("cpu", 0), amounts[PODS]
+
+    return max(sorted(taken), key=weight, default=None), max(priorities, default=None)
+
+
+def taken_by(stays: Iterable[Stay]) -> Requests:
+    """What pods take together."""
+    taken: Requests = {}
+    for stay in stays:
+        add_to(taken, stay.taken)
+    return taken
+
+
+def nodes_of(
+    cluster_state: ClusterState, topology: str, spec: TopologySpec, domain: Path = ()
 ) -> Cooperative[list[_FlavoredNode]]:
+    """The nodes of a topology, or of one of its domains, with their flavors."""
     flavors = [
         (name, flavor.spec)
         for name, flavor in sorted(cluster_state.config.resource_flavors.items())
@@ -204,7 +303,7 @@ def _nodes_of(
     found = []
     for node in tuple(cluster_state.config.nodes.values()):
         names = [name for name, flavor in flavors if belongs_to_flavor(node, flavor, spec)]
-        if names:
+        if names and (not domain or leaf_path(node, spec)[: len(domain)] == domain):
             found.append((node, names))
         yield
     return found
@@ -226,11 +325,19 @@ def _stays(cluster_state: ClusterState, topology: str) -> Cooperative[dict[Path,
 
 
 def stays_on(cluster_state: ClusterState, host: str) -> list[Stay]:
-    """The pods of workloads on a host; workloads elsewhere are not read."""
+    """The pods of workloads on a host; but for evicting ones, workloads elsewhere are not read."""
+    there = {
+        workload.key: workload
+        for partition_key in cluster_state.partition_keys()
+        for workload in cluster_state.partition(partition_key).watch.workloads_on(host)
+    }
+    for key in cluster_state.reads.index.evicting:
+        workload = cluster_state.workloads[key]
+        if workload.admission is not None and host in hosts_of(workload.admission):
+            there[key] = workload
     flavors, found = set(cluster_state.config.resource_flavors), dict[Path, list[Stay]]()
-    for partition_key in cluster_state.partition_keys():
-        for workload in cluster_state.partition(partition_key).watch.workloads_on(host):
-            _add_stays(found, workload, flavors)
+    for _, workload in sorted(there.items()):
+        _add_stays(found, workload, flavors)
     return found.get((host,), [])
 
 
@@ -249,39 +356,6 @@ def _add_stays(found: dict[Path, list[Stay]], workload: Workload, flavors: set[s
             found.setdefault(domain.values, []).append(stay)
 
 
-def _leaf(path: Path, place: _FlavoredNode, stays: list[Stay], scope: NamespaceScope) -> DomainNode:
-    node, flavors = place
-    spec = node.spec
-    used: Requests = {}
-    for stay in stays:
-        used = added(used, stay.taken)
-    others = dict(spec.used_by_others)
-    return DomainNode(
-        path=list(path),
-        hosts=1,
-        ready=int(is_schedulable(spec)),
-        allocatable=dict(spec.allocatable),
-        used=used,
-        others=others,
-        free=free_of(spec, used),
-        children=[],
-        host=_host(node, flavors, stays, scope),
-    )
-
-
-def _place_of_hosts(
-    path: Path, nodes: list[_FlavoredNode], stays: list[Stay], scope: NamespaceScope
-) -> DomainNode:
-    """A lowest domain that is no host: pods are counted in it, not on its hosts."""
-    hosts = [_leaf((*path, host_name(place[0])), place, [], scope) for place in nodes]
-    domain = _domain(path, sorted(hosts, key=lambda host: host.path))
-    used: Requests = {}
-    for stay in stays:
-        used = added(used, stay.taken)
-    free = {resource: amount - used.get(resource, 0) for resource, amount in domain.free.items()}
-    return msgspec.structs.replace(domain, used=used, free=free)
-
-
 def free_of(spec: NodeSpec, used: Requests) -> Requests:
     """What is free of a node; nothing where it takes no pods."""
     if not is_schedulable(spec):
@@ -293,19 +367,6 @@ def free_of(spec: NodeSpec, used: Requests) -> Requests:
     }
 
 
-def _host(
-    node: ConfiguredNode, flavors: list[str], stays: list[Stay], scope: NamespaceScope
-) -> HostView:
-    return HostView(
-        name=host_name(node),
-        ready=node.spec.ready,
-        cordoned=node.spec.unschedulable,
-        flavors=flavors,
-        taints=taints_of(node.spec),
-        workloads=guests_of(stays, scope),
-    )
-
-
 def taints_of(spec: NodeSpec) -> list[TaintView]:
     """The taints of a node."""
     return [view_from(TaintView, taint) for taint in spec.taints]
@@ -314,59 +375,3 @@ def taints_of(spec: NodeSpec) -> list[TaintView]:
 def is_shown(stay: Stay, scope: NamespaceScope) -> bool:
     """Whether a reader of these namespaces may see the workload."""
     return scope is None or stay.workload.namespace in scope
-
-
-def guests_of(stays: list[Stay], scope: NamespaceScope) -> list[HostWorkload]:
-    """The workloads on a host; all of hidden namespaces together are one entry."""
-    mine = [stay for stay in stays if is_shown(stay, scope)]
-    hidden = [stay for stay in stays if not is_shown(stay, scope)]
-    shown = [
-        HostWorkload(
-            key=stay.workload.key,
-            pods=stay.pods,
-            cluster_queue=stay.workload.admission.cluster_queue if stay.workload.admission else "",
-            priority=stay.workload.spec.priority,
-        )
-        for stay in mine
-    ]
-    if hidden:
-        number = len({stay.workload.key for stay in hidden})
-        pods = sum(stay.pods for stay in hidden)
-        shown.append(
-            HostWorkload(key=foreign_workloads(number), pods=pods, cluster_queue="", priority=0)
-        )
-    return sorted(shown, key=lambda guest: guest.key)
-
-
-def _grouped(leaves: list[DomainNode], depth: int) -> Cooperative[list[DomainNode]]:
-    """Leaves gathered into the domains of their first `depth` values, level by level."""
-    found: dict[Path, list[DomainNode]] = {}
-    for leaf in leaves:
-        found.setdefault(tuple(leaf.path[:depth]), []).append(leaf)
-    domains = []
-    for path, members in sorted(found.items()):
-        is_leaf = len(members) == 1 and len(members[0].path) == depth
-        inner = [] if is_leaf else (yield from _grouped(members, depth + 1))
-        domains.append(members[0] if is_leaf else _domain(path, inner))
-        yield
-    return domains
-
-
-def _domain(path: Path, children: list[DomainNode]) -> DomainNode:
-    return DomainNode(
-        path=list(path),
-        hosts=sum(child.hosts for child in children),
-        ready=sum(child.ready for child in children),
-        allocatable=_summed(child.allocatable for child in children),
-        used=_summed(child.used for child in children),
-        others=_summed(child.others for child in children),
-        free=_summed(child.free for child in children),
-        children=children,
-    )
-
-
-def _summed(amounts: Iterable[Mapping[str, int]]) -> Requests:
-    total: Requests = {}
-    for more in amounts:
-        add_to(total, more)
-    return dict(sorted(total.items()))

@@ -276,3 +276,110 @@ def _namespaces(cluster_state: ClusterState) -> list[str]:
     """Those that have a LocalQueue or are declared."""
     namespaces = (queue.namespace for queue in cluster_state.config.local_queues.values())
     return sorted({*namespaces, *cluster_state.config.namespaces})
+
+
+class TaintView(Whole, kw_only=True, frozen=True):
+    """A mark that keeps pods away."""
+
+    key: str
+    value: str
+    effect: str
+
+
+class HostWorkload(Whole, kw_only=True, frozen=True):
+    """Pods of one workload on one host; other teams' keys are withheld from submitters."""
+
+    key: str
+    pods: int
+    cluster_queue: str
+    priority: int
+
+
+class LevelFitView(Whole, kw_only=True, frozen=True):
+    """The most pods that one domain of a level takes, where that is, and all domains together.
+
+    `fragmentation` is how much of that lies outside the largest domain, in thousandths.
+    """
+
+    flavor: str
+    level: str
+    domains: int
+    with_room: int
+    largest: int
+    domain: list[str]
+    together: int
+    fragmentation: int
+
+
+class TopologyFits(Whole, kw_only=True, frozen=True):
+    """The largest gang of pods with these requests, for every flavor and level."""
+
+    position: Position
+    at: Timestamp
+    topology: str
+    requests: dict[str, int]
+    fits: list[LevelFitView]
+
+
+class FragmentationPoint(Whole, kw_only=True, frozen=True):
+    """What fitted at one instant; nothing where the topology had no hosts yet."""
+
+    position: Position
+    at: Timestamp
+    fits: list[LevelFitView]
+
+
+class FragmentationHistory(Whole, kw_only=True, frozen=True):
+    """The largest gangs and the fragmentation at instants of equal distance, oldest first.
+
+    Before `dataSince` there was no log. `complete` is false where there was no time to look at all
+    of them: the latest are missing.
+    """
+
+    position: Position
+    at: Timestamp
+    data_since: Timestamp | None
+    topology: str
+    requests: dict[str, int]
+    complete: bool
+    points: list[FragmentationPoint]
+
+
+class NearFitView(Whole, kw_only=True, frozen=True):
+    """How many pods or slices a domain takes, and the holders of most of what it is short of."""
+
+    pod_set: str
+    flavor: str
+    level: str
+    domain: list[str]
+    unit: str
+    fits: int
+    needs: int
+    resource: str
+    in_the_way: list[HostWorkload]
+
+
+class NearFitsView(Whole, kw_only=True, frozen=True):
+    """The domains that come nearest to taking a workload, nearest first for each pod set."""
+
+    position: Position
+    at: Timestamp
+    topology: str
+    workload: str
+    near: list[NearFitView]
+
+
+class WorkloadsOnHost(Whole, kw_only=True, frozen=True):
+    """The workloads with pods on a host."""
+
+    host: str
+    workloads: list[HostWorkload]
+
+
+class DomainWorkloads(Whole, kw_only=True, frozen=True):
+    """The workloads on each host of a domain, in order of hosts."""
+
+    position: Position
+    at: Timestamp
+    topology: str
+    hosts: list[WorkloadsOnHost]

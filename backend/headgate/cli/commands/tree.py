@@ -3,6 +3,7 @@
 Of topologies: free capacity by domain, largest gangs, nearest fits, fragmentation.
 """
 
+from collections import Counter
 from typing import Annotated, Any
 
 import typer
@@ -137,36 +138,48 @@ def top_nodes(
     """Show node usage, highest first."""
     with client_of(ctx) as client:
         answer = client.read(f"/v1/topologies/{topology or only_topology(client)}/map")
-    resources = sorted(answer["resources"], key=resource_rank)
-    leaves = [leaf for domain in answer["domains"] for leaf in _leaves(domain)]
-    leaves.sort(key=lambda leaf: (-_fullness(leaf), leaf["path"]))
+    resources = answer["resources"]
+    hosts = [row for row in _map_rows(answer) if row["isHost"]]
+    hosts.sort(key=lambda host: (-_fullness(host), host["path"]))
     rows = [
-        ["/".join(leaf["path"]), _status(leaf["host"]), *(_use(leaf, name) for name in resources),
-         str(sum(each["pods"] for each in leaf["host"]["workloads"]))]
-        for leaf in leaves
+        ["/".join(host["path"]), _status(host), *(_use(host, name) for name in resources),
+         str(host["used"].get("pods", 0))]
+        for host in hosts
     ]  # fmt: skip
     headers = ["node", "status", *resources, "workload pods"]
     show_answer(answer, headers, rows, output, no_headers=no_headers)
 
 
-def _leaves(domain: Object) -> list[Object]:
-    if domain.get("host"):
-        return [domain]
-    return [leaf for child in domain.get("children", []) for leaf in _leaves(child)]
+def _map_rows(answer: Object) -> list[Object]:
+    """The rows of a map, which is told in columns, as objects with amounts in base units."""
+    inner, units, rows = set(answer["parents"]), answer["units"], list[Object]()
+    for place, (name, parent) in enumerate(zip(answer["names"], answer["parents"], strict=True)):
+        row = {
+            "parent": parent,
+            "path": [*(rows[parent]["path"] if parent >= 0 else ()), name],
+            "isHost": place not in inner,
+            "ready": answer["ready"][place],
+            "cordoned": answer["cordoned"][place],
+        }
+        for part in ("allocatable", "used", "others", "free"):
+            columns = answer[part].items()
+            row[part] = {each: column[place] * units[each] for each, column in columns}
+        rows.append(row)
+    return rows
 
 
-def _fullness(leaf: Object) -> float:
+def _fullness(host: Object) -> float:
     shares = [
-        (leaf["used"].get(name, 0) + leaf["others"].get(name, 0)) / total
-        for name, total in leaf["allocatable"].items()
+        (host["used"].get(name, 0) + host["others"].get(name, 0)) / total
+        for name, total in host["allocatable"].items()
         if total and name != "pods"
     ]
     return max(shares, default=0.0)
 
 
-def _use(leaf: Object, resource: str) -> str:
-    used = leaf["used"].get(resource, 0) + leaf["others"].get(resource, 0)
-    return "/".join(amounts(resource, used, leaf["allocatable"].get(resource, 0)))
+def _use(host: Object, resource: str) -> str:
+    used = host["used"].get(resource, 0) + host["others"].get(resource, 0)
+    return "/".join(amounts(resource, used, host["allocatable"].get(resource, 0)))
 
 
 def _status(host: Object) -> str:
@@ -277,34 +290,38 @@ def only_topology(client: HeadgateClient) -> str:
 
 def _show_map(answer: Object, *, hosts: bool) -> None:
     trunk = Tree(f"[bold]{answer['topology']}[/bold]", highlight=False)
-    resources = sorted(answer["resources"], key=resource_rank)
-    for domain in answer["domains"]:
-        _add_domain(trunk, domain, resources, hosts=hosts)
+    rows = _map_rows(answer)
+    totals = [Counter[str]() for _ in rows]
+    for place in reversed(range(len(rows))):
+        row = rows[place]
+        if row["isHost"]:
+            totals[place].update(hosts=1, ready=int(row["ready"] and not row["cordoned"]))
+        if row["parent"] >= 0:
+            totals[row["parent"]].update(totals[place])
+    branches: list[Tree] = []
+    for row, counts in zip(rows, totals, strict=True):
+        above = branches[row["parent"]] if row["parent"] >= 0 else trunk
+        is_shown = hosts or not row["isHost"]
+        title = _domain_title(row, answer["resources"], counts)
+        branches.append(above.add(title, highlight=False) if is_shown else above)
     stdout_console().print(trunk)
 
 
-def _add_domain(parent: Tree, domain: Object, resources: list[str], *, hosts: bool) -> None:
-    if domain.get("host") and not hosts:
-        return
+def _domain_title(row: Object, resources: list[str], counts: Counter[str]) -> str:
     free = ", ".join(
         "{} of {} {}".format(
-            *amounts(each, domain["free"].get(each, 0), domain["allocatable"][each]),
+            *amounts(each, row["free"].get(each, 0), row["allocatable"][each]),
             resource_word(each),
         )
         for each in resources
-        if domain["allocatable"].get(each) and each != "pods"
+        if row["allocatable"].get(each) and each != "pods"
     )
-    ready = "" if domain.get("host") else f"; {domain['ready']} of {domain['hosts']} hosts ready"
-    state = _state(domain.get("host"))
-    title = f"[bold]{domain['path'][-1]}[/bold]: {free} free{ready}{state}"
-    branch = parent.add(title, highlight=False)
-    for child in domain["children"]:
-        _add_domain(branch, child, resources, hosts=hosts)
+    of_hosts = f"; {counts['ready']} of {counts['hosts']} hosts ready"
+    rest = _state(row) if row["isHost"] else of_hosts
+    return f"[bold]{row['path'][-1]}[/bold]: {free} free{rest}"
 
 
-def _state(host: Object | None) -> str:
-    if host is None:
-        return ""
+def _state(host: Object) -> str:
     states = (("cordoned", host["cordoned"]), ("not ready", not host["ready"]))
     words = ", ".join(word for word, holds in states if holds)
     return f"; [red]{words}[/red]" if words else ""

@@ -61,9 +61,8 @@ export type PendingWorkload = Schemas["PendingWorkload"];
 export type UsagePoint = Schemas["UsagePoint"];
 
 export type TopologyMap = Schemas["TopologyMap"];
-export type TopologyDomain = Schemas["DomainNode"];
-export type Host = NonNullable<TopologyDomain["host"]>;
-export type HostWorkload = Host["workloads"][number];
+export type HostWorkload = Schemas["HostWorkload"];
+export type WorkloadsOnHost = Schemas["WorkloadsOnHost"];
 export type LevelFit = Schemas["LevelFitView"];
 export type FragmentationPoint = Schemas["FragmentationPoint"];
 export type NearFit = Schemas["NearFitView"];

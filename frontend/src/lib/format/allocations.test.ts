@@ -16,7 +16,7 @@ test("a workload is told with its GPUs, or its CPU without any, and its end wher
 
 test("what is free is told with its units, and why nothing is", () => {
   const host = { ready: true, cordoned: false, allocatable: { pods: 110, memory: 2 ** 40, cpu: 64_000, [GPU]: 8 }, free: { pods: 108, memory: 208 * 2 ** 30, cpu: 26_000, [GPU]: 2 } };
-  expect(freeWords(host)).toBe("Free: 2 GPU, 26 CPU, 0.2 TiB");
+  expect(freeWords(host)).toBe("Free: 2 GPU, 26 CPU, 208 GiB");
   expect(freeWords({ ...host, cordoned: true, free: {} })).toBe("Nothing free while it is cordoned");
   expect(freeWords({ ...host, ready: false, free: {} })).toBe("Nothing free while it is not ready");
 });

@@ -31,7 +31,7 @@ export function freeWords({ free, allocatable, ready, cordoned }: Pick<NodeAlloc
   if (cordoned || !ready) return `Nothing free while it is ${cordoned ? "cordoned" : "not ready"}`;
   const offered = Object.keys(allocatable).filter((name) => name !== PODS).sort(byResource);
   if (offered.length === 0) return "";
-  const amount = (name: string) => formatAmount(name, free[name] ?? 0, allocatable[name]);
+  const amount = (name: string) => formatAmount(name, free[name] ?? 0);
   return `Free: ${offered.map((name) => (name === "memory" ? amount(name) : `${amount(name)} ${shortResource(name)}`)).join(", ")}`;
 }
 

@@ -3,6 +3,7 @@ import { useQueries } from "@tanstack/react-query";
 
 import { useUrl } from "@/lib/hooks/use-url";
 
+import { nameOf } from "../model/columns";
 import { hostsOf } from "../model/map";
 import { mapQuery, nearFitsQuery } from "./topology";
 
@@ -15,7 +16,7 @@ export function useShownTopology(names: string[]): string {
   const maps = useQueries({ queries: names.map((name) => ({ ...mapQuery(name), enabled: seeks && host !== "" })) });
   const fits = useQueries({ queries: names.map((name) => ({ ...nearFitsQuery(name, near), enabled: seeks && near !== "" })) });
   if (!seeks) return url.get("topology") || (names[0] ?? "");
-  const holding = maps.findIndex(({ data }) => data && hostsOf(data.domains).some((domain) => domain.host?.name === host));
+  const holding = maps.findIndex(({ data }) => data && hostsOf(data.domains).some((domain) => nameOf(domain) === host));
   const fitting = fits.findIndex(({ data }) => data && data.near.length > 0);
   return names[holding >= 0 ? holding : Math.max(fitting, 0)] ?? "";
 }

@@ -1,7 +1,10 @@
 // Reading topologies and their maps.
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
+import { knownLog } from "@/lib/api/position";
 import { api, contentOf } from "@/lib/api/request";
+
+import { changedMap, type HostMap, readMap } from "../model/columns";
 
 /** What an admin does to take a host out of use. */
 const CLOSING = "node.cordoned,node.drain_started";
@@ -12,12 +15,32 @@ export const topologiesQuery = queryOptions({
   queryFn: ({ signal }) => contentOf(api.GET("/v1/topologies", { params: { query: { defaults: true } }, signal })),
 });
 
-/** The map of one topology. */
+/** The map of one topology; after the first time only the rows that changed are read. */
 export function mapQuery(name: string) {
+  const queryKey = ["topology", name];
   return queryOptions({
-    queryKey: ["topology", name],
-    queryFn: ({ signal }) => contentOf(api.GET("/v1/topologies/{name}/map", { params: { path: { name } }, signal })),
+    queryKey,
+    queryFn: async ({ signal, client }): Promise<HostMap> => {
+      const known = client.getQueryData<HostMap>(queryKey);
+      const log = knownLog();
+      // Positions of another log, such as a restored one, say nothing.
+      const before = known?.log === log ? known : undefined;
+      const query = before ? { changedSince: before.position } : {};
+      const columns = await contentOf(api.GET("/v1/topologies/{name}/map", { params: { path: { name }, query }, signal }));
+      return before ? changedMap(before, columns) : readMap(columns, log);
+    },
+    // Rows that did not change stay the same objects anyway.
+    structuralSharing: false,
     enabled: name !== "",
+  });
+}
+
+/** The workloads on each host of a domain. */
+export function domainWorkloadsQuery(name: string, path: string, enabled: boolean) {
+  return queryOptions({
+    queryKey: ["topology", name, "workloads", path],
+    queryFn: async ({ signal }) => (await contentOf(api.GET("/v1/topologies/{name}/workloads", { params: { path: { name }, query: { domain: path } }, signal }))).hosts,
+    enabled,
   });
 }
 

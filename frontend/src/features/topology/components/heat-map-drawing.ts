@@ -1,11 +1,17 @@
 // Draws the map of hosts on a canvas: color says what, height how much, patterns the state.
-import type { NearFit, TopologyDomain } from "@/lib/api/types";
+import type { NearFit } from "@/lib/api/types";
 import { formatAmount } from "@/lib/format/amounts";
 
-import type { Cell, HeatMap } from "../model/heat-map";
-import { type Colouring, type Colors, fillOf, isOfWorkloads, piecesOf } from "../model/map";
+import { type Domain, nameOf, type RowState, stateOf } from "../model/columns";
+import { type Cell, changedCells, type HeatMap, isSought } from "../model/heat-map";
+import { type Colouring, type Colors, fillOf, isOfWorkloads, pieceOf } from "../model/map";
 
 export interface MapLook {
+  map: HeatMap;
+  width: number;
+  /** The color scheme. */
+  scheme: string;
+  states: readonly RowState[];
   resource: string;
   colouring: Colouring;
   legend: Colors;
@@ -15,7 +21,8 @@ export interface MapLook {
   near: Map<string, NearFit>;
   /** The index of the cell the keyboard is at. */
   current: number;
-  isDim: (domain: TopologyDomain) => boolean;
+  /** What hosts are looked for by; others are dimmed. */
+  sought: string;
 }
 
 const DIM = 0.25;
@@ -24,26 +31,45 @@ const MARK = 2;
 const NUMBER_SIZE = 24;
 const NUMBER_HEIGHT = 13;
 
-/** Draws everything anew; 10,000 cells take some milliseconds. */
-export function drawMap(canvas: HTMLCanvasElement, map: HeatMap, width: number, look: MapLook): void {
-  const scale = window.devicePixelRatio || 1;
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(map.height * scale);
+/** Draws the cells that changed since the last time; all of them, some milliseconds for 10,000, where anything else did. */
+export function drawMap(canvas: HTMLCanvasElement, look: MapLook, before: MapLook | null): void {
   const pen = canvas.getContext("2d");
   if (pen === null) return;
-  pen.setTransform(scale, 0, 0, scale, 0, 0);
-  pen.clearRect(0, 0, width, map.height);
+  const { map, width } = look;
   const color = colorsOf(canvas);
+  if (before !== null && isSameButStates(before, look)) {
+    for (const cell of changedCells(map, before.states, look.states)) {
+      // Outlines reach beyond the cell, and are drawn again below.
+      pen.clearRect(cell.x - 1, cell.y - 1, map.size + 2, map.size + 2);
+      drawCell(pen, cell, look, color);
+    }
+  } else {
+    const scale = window.devicePixelRatio || 1;
+    canvas.width = Math.round(width * scale);
+    canvas.height = Math.round(map.height * scale);
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.clearRect(0, 0, width, map.height);
+    for (const cell of map.cells) drawCell(pen, cell, look, color);
+  }
   map.cells.forEach((cell, index) => {
-    pen.globalAlpha = look.isDim(cell.domain) ? DIM : 1;
-    drawCell(pen, cell, map.size, look, color);
-    if (index === look.current || cell.domain.host?.name === look.opened || look.selected.has(cell.domain.host?.name ?? "")) outline(pen, cell, map.size, color("--ink"));
+    const { domain } = cell;
+    const isMarked = index === look.current || nameOf(domain) === look.opened || look.selected.has(nameOf(domain));
+    if (isMarked) outline(pen, cell, map.size, color("--ink"));
+    else if (isNear(domain, look.near)) outline(pen, cell, map.size, color("--accent"));
   });
-  pen.globalAlpha = 1;
 }
 
-function drawCell(pen: CanvasRenderingContext2D, cell: Cell, size: number, look: MapLook, color: (token: string) => string): void {
+function isSameButStates(one: MapLook, other: MapLook): boolean {
+  const isSameLegend = one.legend.size === other.legend.size && [...one.legend].every(([group, color]) => other.legend.get(group) === color);
+  const parts = ["map", "width", "scheme", "resource", "colouring", "opened", "selected", "near", "current", "sought"] as const;
+  return isSameLegend && parts.every((part) => one[part] === other[part]);
+}
+
+function drawCell(pen: CanvasRenderingContext2D, cell: Cell, look: MapLook, color: (token: string) => string): void {
   const { domain, x, y } = cell;
+  const { map: { size }, states, resource, colouring } = look;
+  const host = stateOf(states, domain);
+  pen.globalAlpha = isSought(domain, look.sought) ? 1 : DIM;
   pen.fillStyle = color("--surface");
   pen.fillRect(x, y, size, size);
   let bottom = y + size;
@@ -53,20 +79,21 @@ function drawCell(pen: CanvasRenderingContext2D, cell: Cell, size: number, look:
     pen.fillRect(x, bottom - height, size, height);
     bottom -= height;
   };
-  if (isOfWorkloads(look.colouring)) fill(fillOf({ ...domain, used: {} }, look.resource), "--idle-solid");
-  for (const piece of piecesOf(domain, look.resource, look.colouring, look.legend)) fill(piece.share, piece.color);
-  if (size >= NUMBER_SIZE) freeNumber(pen, cell, size, look, color);
+  if (isOfWorkloads(colouring)) fill(fillOf({ ...host, used: {} }, resource), "--idle-solid");
+  const piece = pieceOf(host, resource, colouring, look.legend);
+  if (piece) fill(piece.share, piece.color);
+  if (size >= NUMBER_SIZE) freeNumber(pen, cell, host, look, color);
   pen.strokeStyle = color("--line-strong");
   pen.lineWidth = 1;
   pen.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
-  if (domain.host?.cordoned) lines(pen, cell, size, color("--ink"), false);
-  else if (domain.host && !domain.host.ready) lines(pen, cell, size, color(look.colouring === "health" ? "--surface" : "--bad"), true);
-  if (isNear(domain, look.near)) outline(pen, cell, size, color("--accent"));
+  if (host.cordoned > 0) lines(pen, cell, size, color("--ink"), false);
+  else if (host.ready === 0) lines(pen, cell, size, color(colouring === "health" ? "--surface" : "--bad"), true);
+  pen.globalAlpha = 1;
 }
 
 /** How much is free, as a number on the ground of the page, where a cell has room for it. */
-function freeNumber(pen: CanvasRenderingContext2D, { domain, x, y }: Cell, size: number, { resource }: MapLook, color: (token: string) => string): void {
-  const words = formatAmount(resource, domain.free[resource] ?? 0, domain.allocatable[resource] ?? 0);
+function freeNumber(pen: CanvasRenderingContext2D, { x, y }: Cell, host: RowState, { resource, map: { size } }: MapLook, color: (token: string) => string): void {
+  const words = formatAmount(resource, host.free[resource] ?? 0, host.allocatable[resource] ?? 0);
   pen.font = `11px ${getComputedStyle(pen.canvas).fontFamily}`;
   const width = pen.measureText(words).width + 2 * MARK;
   if (width > size - 2) return;
@@ -79,7 +106,7 @@ function freeNumber(pen: CanvasRenderingContext2D, { domain, x, y }: Cell, size:
 }
 
 /** The host itself or a domain above it comes near to taking the chosen workload. */
-export function isNear({ path }: TopologyDomain, near: Map<string, NearFit>): boolean {
+export function isNear({ path }: Domain, near: Map<string, NearFit>): boolean {
   return near.size > 0 && path.some((_, depth) => near.has(path.slice(0, depth + 1).join("/")));
 }
 

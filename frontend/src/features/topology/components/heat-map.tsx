@@ -2,18 +2,22 @@
 import { type KeyboardEvent, type PointerEvent, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
 
 import { RouterLink } from "@/components/ui/router-link";
-import type { NearFit, TopologyDomain } from "@/lib/api/types";
+import type { NearFit, WorkloadsOnHost } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 import { useScheme } from "@/lib/hooks/use-scheme";
 
-import { areCards, cellAfter, cellAt, type HeatMap, heatMapOf, isSought, type Label } from "../model/heat-map";
+import { type Domain, nameOf, type RowState, stateOf } from "../model/columns";
+import { areCards, cellAfter, cellAt, type HeatMap, heatMapOf, type Label } from "../model/heat-map";
 import { type Colouring, type Colors, hostWorkloadWords, stateWords } from "../model/map";
-import { drawMap, isNear } from "./heat-map-drawing";
+import { drawMap, isNear, type MapLook } from "./heat-map-drawing";
 import styles from "./heat-map.module.css";
 
 export interface HeatMapViewProps {
-  domains: TopologyDomain[];
+  domains: Domain[];
+  states: RowState[];
+  /** The workloads on hosts that are shown as cards. */
+  workloads: WorkloadsOnHost[] | undefined;
   resource: string;
   colouring: Colouring;
   legend: Colors;
@@ -52,8 +56,18 @@ function useWidth(frame: RefObject<HTMLElement | null>): number {
   return width;
 }
 
+/** Draws the map whenever it looks another way. */
+function useDrawn(canvas: RefObject<HTMLCanvasElement | null>, look: MapLook): void {
+  const drawn = useRef<MapLook | null>(null);
+  useEffect(() => {
+    if (canvas.current === null) return;
+    drawMap(canvas.current, look, drawn.current);
+    drawn.current = look;
+  }, [canvas, look]);
+}
+
 function Cells(props: HeatMapViewProps) {
-  const { domains, resource, colouring, legend, opened, selected, near, sought, onZoom, onHost, onSelect } = props;
+  const { domains, states, workloads, resource, colouring, legend, opened, selected, near, sought, onZoom, onHost, onSelect } = props;
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const id = useId();
@@ -61,15 +75,13 @@ function Cells(props: HeatMapViewProps) {
   const width = useWidth(frame);
   const [current, setCurrent] = useState(-1);
   const map = useMemo(() => heatMapOf(width > 0 ? domains : [], width, window.innerHeight), [domains, width]);
-  useEffect(() => {
-    if (canvas.current !== null) drawMap(canvas.current, map, width, { resource, colouring, legend, opened, selected, near, current, isDim: (domain) => !isSought(domain, sought) });
-  }, [map, width, resource, colouring, legend, opened, selected, near, current, sought, scheme]);
+  useDrawn(canvas, { map, width, scheme, states, resource, colouring, legend, opened, selected, near, current, sought });
   const active = map.cells[current]?.domain;
-  const shown = map.cells.find(({ domain }) => domain.host?.name === opened);
+  const shown = map.cells.find(({ domain }) => nameOf(domain) === opened);
   const onKeyDown = (event: KeyboardEvent) => {
     if (KEYS.has(event.key)) setCurrent(cellAfter(map, current, event.key));
-    else if (event.key === "Enter" && active?.host) onHost(active.host.name);
-    else if (event.key === "x" && active?.host) onSelect(active.host.name);
+    else if (event.key === "Enter" && active) onHost(nameOf(active));
+    else if (event.key === "x" && active) onSelect(nameOf(active));
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -77,11 +89,12 @@ function Cells(props: HeatMapViewProps) {
   const onPointerUp = (event: PointerEvent<HTMLElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
     const index = cellAt(map, event.clientX - box.left, event.clientY - box.top);
-    const host = map.cells[index]?.domain.host;
-    if (!host) return;
+    const cell = map.cells[index];
+    if (!cell) return;
+    const host = nameOf(cell.domain);
     setCurrent(index);
-    if (event.ctrlKey || event.metaKey || event.shiftKey) onSelect(host.name);
-    else onHost(host.name === opened ? "" : host.name);
+    if (event.ctrlKey || event.metaKey || event.shiftKey) onSelect(host);
+    else onHost(host === opened ? "" : host);
   };
   return (
     <div ref={frame} className={styles.frame} data-placed="" style={{ height: map.height }}>
@@ -98,13 +111,13 @@ function Cells(props: HeatMapViewProps) {
       >
         <canvas ref={canvas} className={styles.canvas} aria-hidden="true" />
         <div role="row" className="visually-hidden">
-          <span role="gridcell" id={`${id}-cell`} aria-selected={active !== undefined && selected.has(active.host?.name ?? "")}>
-            {active ? hostWords(active, resource, isNear(active, near)) : "Arrow keys move by host, Page keys by rack, Home and End by block; x selects"}
+          <span role="gridcell" id={`${id}-cell`} aria-selected={active !== undefined && selected.has(nameOf(active))}>
+            {active ? hostWords(active, stateOf(states, active), resource, isNear(active, near)) : "Arrow keys move by host, Page keys by rack, Home and End by block; x selects"}
           </span>
         </div>
       </div>
       <Labels labels={map.labels} {...{ onZoom, onHost }} />
-      {areCards(domains) && <Cards map={map} />}
+      {areCards(domains) && workloads && <Cards map={map} workloads={workloads} />}
       {shown && <Shown key={`${opened} ${width}`} x={shown.x} y={shown.y} size={map.size} />}
     </div>
   );
@@ -141,13 +154,14 @@ const MAX_LINES = 3;
 const CARD_GAP = 8;
 
 /** The workloads on each host, beside its cell. */
-function Cards({ map: { cells, labels, size } }: { map: HeatMap }) {
+function Cards({ map: { cells, labels, size }, workloads: found }: { map: HeatMap; workloads: WorkloadsOnHost[] }) {
+  const byHost = new Map(found.map(({ host, workloads }) => [host, workloads]));
   return cells.map(({ domain, x, y }, index) => {
-    const workloads = domain.host?.workloads ?? [];
+    const workloads = byHost.get(nameOf(domain)) ?? [];
     const shown = workloads.length > MAX_LINES ? workloads.slice(0, MAX_LINES - 1) : workloads;
     const width = (labels[index]?.width ?? 0) - size - CARD_GAP;
     return (
-      <ul key={domain.path.join("/")} className={styles.pods} style={{ left: x + size + CARD_GAP, top: y, width, maxHeight: size }} aria-label={`Workloads on ${domain.host?.name ?? ""}`}>
+      <ul key={domain.path.join("/")} className={styles.pods} style={{ left: x + size + CARD_GAP, top: y, width, maxHeight: size }} aria-label={`Workloads on ${nameOf(domain)}`}>
         {shown.map((workload) => (
           <li key={workload.key} title={`${workload.key}: ${hostWorkloadWords(workload)}`}>
             {workload.key.includes("/") ? <RouterLink to={workloadAddress(workload.key)}>{workload.key.slice(workload.key.indexOf("/") + 1)}</RouterLink> : workload.key}, {workload.pods} {workload.pods === 1 ? "pod" : "pods"}
@@ -160,10 +174,9 @@ function Cards({ map: { cells, labels, size } }: { map: HeatMap }) {
   });
 }
 
-function hostWords(domain: TopologyDomain, resource: string, near: boolean): string {
-  const all = domain.allocatable[resource] ?? 0;
-  const used = (domain.used[resource] ?? 0) + (domain.others[resource] ?? 0);
-  const queues = [...new Set((domain.host?.workloads ?? []).map(({ clusterQueue }) => clusterQueue).filter(Boolean))].join(" and ");
-  const parts = [domain.host?.name, domain.path.at(-2), `${formatAmount(resource, used, all)} of ${formatAmount(resource, all)} ${shortResource(resource)}`, queues, stateWords(domain).toLowerCase(), near ? "near fit" : ""];
+function hostWords(host: Domain, state: RowState, resource: string, near: boolean): string {
+  const all = state.allocatable[resource] ?? 0;
+  const used = (state.used[resource] ?? 0) + (state.others[resource] ?? 0);
+  const parts = [nameOf(host), host.path.at(-2), `${formatAmount(resource, used, all)} of ${formatAmount(resource, all)} ${shortResource(resource)}`, state.queue, stateWords(state).toLowerCase(), near ? "near fit" : ""];
   return parts.filter(Boolean).join(", ");
 }

@@ -11,17 +11,18 @@ import { SidePanel } from "@/components/ui/side-panel";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import { nodeAllocationQuery } from "@/lib/api/nodes";
-import type { NodeAllocation, NodeWorkload, TopologyDomain } from "@/lib/api/types";
+import type { NodeAllocation, NodeWorkload } from "@/lib/api/types";
 import { typeWords, workloadAddress } from "@/lib/events";
 import { allocationWords, byAllocation, freeWords } from "@/lib/format/allocations";
 import { byResource, shareOf, shortResource } from "@/lib/format/amounts";
 
 import { closedQuery } from "../api/topology";
+import { type Domain, nameOf } from "../model/columns";
 import { resourceWords } from "../model/map";
 import styles from "./host-panel.module.css";
 
 export interface HostPanelProps {
-  domain: TopologyDomain;
+  domain: Domain;
   /** The resource of the chart over time. */
   resource: string;
   onClose: () => void;
@@ -31,7 +32,7 @@ export interface HostPanelProps {
 const SHOWN = 12;
 
 export function HostPanel({ domain, resource, onClose }: HostPanelProps) {
-  const name = domain.host?.name ?? "";
+  const name = nameOf(domain);
   const allocation = useQuery(nodeAllocationQuery(name));
   return (
     <SidePanel title={name} label={`Host ${name}`} onClose={onClose}>

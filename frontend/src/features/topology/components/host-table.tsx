@@ -5,11 +5,11 @@ import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
 import { ListFrame } from "@/components/ui/layout";
 import { type Column, type Selection, VirtualTable } from "@/components/ui/virtual-table";
-import type { TopologyDomain, TopologyMap } from "@/lib/api/types";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { type UrlState, useUrl } from "@/lib/hooks/use-url";
 
+import { type Domain, type HostMap, nameOf, type RowState, stateOf } from "../model/columns";
 import { byDomainName, isSought, matchesOf } from "../model/heat-map";
 import { domainAt, hostsOf, stateWords } from "../model/map";
 import styles from "./heat-map.module.css";
@@ -22,13 +22,13 @@ export function isTable(url: Pick<UrlState, "get">): boolean {
 }
 
 /** The domains below the one that the address zooms into, or all. */
-export function zoomedIn(map: TopologyMap, zoom: string): TopologyDomain[] {
+export function zoomedIn(map: HostMap, zoom: string): Domain[] {
   const zoomed = zoom === "" ? undefined : domainAt(map.domains, zoom.split("/"));
   return zoomed?.children ?? map.domains;
 }
 
 interface HostToolsProps {
-  domains: TopologyDomain[];
+  domains: Domain[];
   sought: string;
   onSought: (text: string) => void;
   /** What is done to selected hosts. */
@@ -45,7 +45,7 @@ export function HostTools({ domains, sought, onSought, children }: HostToolsProp
   const openFirst = () => {
     const [first] = matchesOf(found, sought);
     // On the map the rack of the host is zoomed into; Escape leads back.
-    if (first?.host) url.change({ host: first.host.name, ...(!isTable(url) && { zoom: first.path.slice(0, -1).join("/") }) });
+    if (first) url.change({ host: nameOf(first), ...(!isTable(url) && { zoom: first.path.slice(0, -1).join("/") }) });
     else if (found[0]) url.change({ zoom: found[0].path.slice(0, -1).join("/") });
   };
   return (
@@ -72,7 +72,8 @@ export function HostTools({ domains, sought, onSought, children }: HostToolsProp
 }
 
 export interface HostTableProps {
-  domains: TopologyDomain[];
+  domains: Domain[];
+  states: RowState[];
   sought: string;
   resource: string;
   /** Hosts that an action will be about, by name. */
@@ -81,12 +82,12 @@ export interface HostTableProps {
   onSelect: (name: string) => void;
 }
 
-export function HostTable({ domains, sought, resource, selected, onHost, onSelect }: HostTableProps) {
+export function HostTable({ domains, states, sought, resource, selected, onHost, onSelect }: HostTableProps) {
   const hosts = useMemo(() => hostsOf(domains).filter((domain) => isSought(domain, sought)).sort(byDomainName), [domains, sought]);
-  const columns = useMemo(() => columnsOf(resource), [resource]);
+  const columns = useMemo(() => columnsOf(resource, states), [resource, states]);
   const selection = useMemo(() => Object.fromEntries([...selected].map((name) => [name, true as const])), [selected]);
   const onSelection = (next: Selection) => {
-    for (const { host } of hosts) if (host && (next[host.name] ?? false) !== selected.has(host.name)) onSelect(host.name);
+    for (const name of hosts.map(nameOf)) if ((next[name] ?? false) !== selected.has(name)) onSelect(name);
   };
   return (
     <ListFrame label="Table of hosts">
@@ -95,24 +96,20 @@ export function HostTable({ domains, sought, resource, selected, onHost, onSelec
   );
 }
 
-function nameOf({ host, path }: TopologyDomain): string {
-  return host?.name ?? path.join("/");
-}
-
-function columnsOf(resource: string): Column<TopologyDomain>[] {
+function columnsOf(resource: string, states: RowState[]): Column<Domain>[] {
   const unit = shortResource(resource);
-  const amount = (id: string, header: string, of: (domain: TopologyDomain) => number | undefined): Column<TopologyDomain> => ({
+  const amount = (id: string, header: string, of: (state: RowState) => number | undefined): Column<Domain> => ({
     id,
     header,
     width: "7rem",
     narrow: "5rem",
     end: true,
-    cell: (domain) => <span className="number">{formatAmount(resource, of(domain) ?? 0)}</span>,
+    cell: (domain) => <span className="number">{formatAmount(resource, of(stateOf(states, domain)) ?? 0)}</span>,
   });
   return [
     { id: "host", header: "Host", width: "minmax(0, 1.2fr)", narrow: "minmax(0, 1fr)", cell: nameOf },
     { id: "domain", header: "Domain", width: "minmax(0, 1.4fr)", spare: true, cell: ({ path }) => path.slice(0, -1).join(" / ") },
-    { id: "state", header: "State", width: "7rem", narrow: "6rem", cell: stateWords },
+    { id: "state", header: "State", width: "7rem", narrow: "6rem", cell: (domain) => stateWords(stateOf(states, domain)) },
     amount("used", `${unit} in use`, ({ used }) => used[resource]),
     amount("free", `${unit} free`, ({ free }) => free[resource]),
   ];

@@ -1,6 +1,6 @@
 // The map of blocks, racks and hosts: usage, owners, and where the next workload would fit.
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
@@ -8,15 +8,16 @@ import { CordonSelected } from "@/components/ui/host-actions";
 import { Page } from "@/components/ui/layout";
 import { Empty, ExamplesLink, PartialNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
-import type { TopologyMap } from "@/lib/api/types";
 import { formatAmount, formatAmountOf, shortResource } from "@/lib/format/amounts";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { PHONE, useMedia } from "@/lib/hooks/use-media";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { useShownTopology } from "../api/shown";
-import { fitsQuery, mapQuery, nearFitsQuery, topologiesQuery } from "../api/topology";
+import { domainWorkloadsQuery, fitsQuery, mapQuery, nearFitsQuery, topologiesQuery } from "../api/topology";
+import { type HostMap, nameOf, stateOf } from "../model/columns";
 import { gangWords, nearByPath, podOf, sizeOf, unitOf, worthTelling } from "../model/fits";
+import { areCards } from "../model/heat-map";
 import { COLOURINGS, type Colouring, closedWords, firstResource, hostsOf, isOfWorkloads, largestFit, legendOf, shownBlock } from "../model/map";
 import { BlockRows } from "./block-rows";
 import { Fits } from "./fits";
@@ -72,11 +73,11 @@ function NoTopology() {
   );
 }
 
-function FreeWords({ map, resource }: { map: TopologyMap; resource: string }) {
+function FreeWords({ map, resource }: { map: HostMap; resource: string }) {
   const hosts = hostsOf(map.domains);
-  const free = map.domains.reduce((sum, domain) => sum + (domain.free[resource] ?? 0), 0);
-  const best = largestFit(hosts, resource);
-  const closed = closedWords(hosts);
+  const free = map.domains.reduce((sum, domain) => sum + (stateOf(map.states, domain).free[resource] ?? 0), 0);
+  const best = largestFit(hosts, map.states, resource);
+  const closed = closedWords(hosts.map((host) => stateOf(map.states, host)));
   const size = sizeOf(useUrl().get("size") || "1");
   const gangs = gangWords(useQuery(fitsQuery(map.topology, podOf(resource, size))).data?.fits ?? []);
   return (
@@ -89,7 +90,7 @@ function FreeWords({ map, resource }: { map: TopologyMap; resource: string }) {
   );
 }
 
-function Choosers({ names, name, map }: { names: string[]; name: string; map: TopologyMap }) {
+function Choosers({ names, name, map }: { names: string[]; name: string; map: HostMap }) {
   const url = useUrl();
   const resource = url.get("resource") || firstResource(map.resources);
   return (
@@ -119,7 +120,7 @@ function Choosers({ names, name, map }: { names: string[]; name: string; map: To
 }
 
 /** What stands above the map: what it does not show by itself. */
-function Notes({ map, unready }: { map: TopologyMap; unready: number }) {
+function Notes({ map, unready }: { map: HostMap; unready: number }) {
   const url = useUrl();
   return (
     <>
@@ -137,7 +138,7 @@ function Notes({ map, unready }: { map: TopologyMap; unready: number }) {
 }
 
 interface MapProps {
-  map: TopologyMap;
+  map: HostMap;
   sought: string;
   selected: ReadonlySet<string>;
   onSelect: (host: string) => void;
@@ -146,19 +147,23 @@ interface MapProps {
 function Map({ map, sought, selected, onSelect }: MapProps) {
   const url = useUrl();
   const resource = url.get("resource") || firstResource(map.resources);
-  const near = nearByPath(worthTelling(useQuery(nearFitsQuery(map.topology, url.get("near"))).data?.near ?? []));
+  const { data: fitting } = useQuery(nearFitsQuery(map.topology, url.get("near")));
+  const near = useMemo(() => nearByPath(worthTelling(fitting?.near ?? [])), [fitting]);
   const colouring: Colouring = COLOURINGS.find(({ value }) => value === url.get("colour"))?.value ?? "queue";
-  const hosts = hostsOf(map.domains);
-  const legend = legendOf(hosts, colouring);
+  const hosts = useMemo(() => hostsOf(map.domains), [map.domains]);
+  const states = useMemo(() => hosts.map((host) => stateOf(map.states, host)), [hosts, map.states]);
+  const legend = legendOf(states, colouring);
   const zoom = url.get("zoom");
   const domains = zoomedIn(map, zoom);
   // On a phone one block is shown at a time.
   const isPhone = useMedia(PHONE);
   const block = isPhone ? shownBlock(map.domains, zoom) : undefined;
-  const unready = hosts.filter((domain) => domain.host && !domain.host.ready).length;
-  const opened = hosts.find((domain) => domain.host?.name === url.get("host"));
+  const shown = block && zoom === "" ? block.children : domains;
+  const { data: workloads } = useQuery(domainWorkloadsQuery(map.topology, shown === map.domains ? "" : (shown[0]?.path.slice(0, -1).join("/") ?? ""), areCards(shown) && !isTable(url)));
+  const unready = states.filter(({ ready }) => ready === 0).length;
+  const opened = hosts.find((host) => nameOf(host) === url.get("host"));
   useHotkeys({ ...(zoom !== "" && url.get("host") === "" && { Escape: () => url.change({ zoom: zoom.split("/").slice(0, -1).join("/") }) }) });
-  const shared = { domains, resource, selected, sought, onSelect, onHost: (host: string) => url.change({ host }, "replace") };
+  const shared = { domains, states: map.states, resource, selected, sought, onSelect, onHost: (host: string) => url.change({ host }, "replace") };
   const beside = (
     <>
       <Notes map={map} unready={unready} />
@@ -180,8 +185,8 @@ function Map({ map, sought, selected, onSelect }: MapProps) {
         <HostTable {...shared} />
       ) : (
         <>
-          {block && <BlockRows domains={map.domains} shown={block.path.at(-1) ?? ""} resource={resource} onShow={(name) => url.change({ zoom: name }, "replace")} />}
-          <HeatMapView {...shared} domains={block && zoom === "" ? block.children : domains} {...{ colouring, legend, near }} opened={url.get("host")} onZoom={(path) => url.change({ zoom: path.join("/") })} />
+          {block && <BlockRows domains={map.domains} states={map.states} shown={nameOf(block)} resource={resource} onShow={(name) => url.change({ zoom: name }, "replace")} />}
+          <HeatMapView {...shared} domains={shown} {...{ workloads, colouring, legend, near }} opened={url.get("host")} onZoom={(path) => url.change({ zoom: path.join("/") })} />
         </>
       )}
       {isTable(url) && beside}

@@ -1,17 +1,15 @@
 import { expect, test } from "vitest";
 
-import type { TopologyDomain } from "@/lib/api/types";
+import { type Domain, readMap } from "./columns";
+import { areCards, cellAfter, cellAt, changedCells, heatMapOf, isSought, matchesOf } from "./heat-map";
 
-import { areCards, cellAfter, cellAt, heatMapOf, isSought, matchesOf } from "./heat-map";
-
-function domain(path: string[], children: TopologyDomain[] = []): TopologyDomain {
+function domain(path: string[], children: Domain[] = []): Domain {
   const hosts = children.length === 0 ? 1 : children.reduce((sum, child) => sum + child.hosts, 0);
-  const host = children.length === 0 ? { name: path.at(-1) ?? "", ready: true, cordoned: false, flavors: ["a100"], taints: [], workloads: [] } : undefined;
-  return { path, hosts, ready: hosts, allocatable: {}, used: {}, others: {}, free: {}, children, ...(host && { host }) };
+  return { row: 0, path, hosts, children };
 }
 
 /** Blocks of racks of hosts, numbered from 1. */
-function cluster(blocks: number, racks: number, hosts: number): TopologyDomain[] {
+function cluster(blocks: number, racks: number, hosts: number): Domain[] {
   const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
   return numbers(blocks).map((b) =>
     domain(
@@ -85,4 +83,14 @@ test("a host is found by a part of its name, a rack by its name", () => {
   expect(matchesOf(hosts, "gpu-3-1-1")[0]?.path.at(-1)).toBe("gpu-3-1-1");
   expect(matchesOf(hosts, "  ")).toEqual([]);
   expect(cells.filter((cell) => isSought(cell.domain, "rack-2-1"))).toHaveLength(12);
+});
+
+test("cells are drawn again where the states of their hosts changed", () => {
+  const names = ["b1", "h1", "h2", "h3"];
+  const empty = { flavorSets: [], clusterQueues: [], flavors: [], queues: [], priorities: [], allocatable: {}, used: {}, others: {}, free: {} };
+  const map = readMap({ ...empty, position: 1, at: "", topology: "", levels: [], resources: [], units: {}, rows: null, names, parents: [-1, 0, 0, 0], ready: [3, 1, 1, 1], cordoned: [0, 0, 0, 0] }, 1);
+  const heat = heatMapOf(map.domains, 600, 900);
+  const after = map.states.map((state, row) => (row === 2 ? { ...state, cordoned: 1 } : state));
+  expect(changedCells(heat, map.states, after).map(({ domain: { path } }) => path.at(-1))).toEqual(["h2"]);
+  expect(changedCells(heat, map.states, map.states)).toEqual([]);
 });

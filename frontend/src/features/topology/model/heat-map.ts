@@ -1,8 +1,8 @@
 // The map of many hosts as small cells: where each stands, which cell is under a point, and the next one by keyboard.
-import type { TopologyDomain } from "@/lib/api/types";
+import { type Domain, isHost, nameOf, type RowState } from "./columns";
 
 export interface Cell {
-  domain: TopologyDomain;
+  domain: Domain;
   x: number;
   y: number;
   /** The index of its rack among all, and of its block. */
@@ -45,12 +45,12 @@ const LABEL_HEIGHT = 18;
 const MIN_BLOCK_WIDTH = 96;
 
 /** Whether only the hosts of one domain are shown, which have room for cards. */
-export function areCards(domains: readonly TopologyDomain[]): boolean {
-  return domains.length > 0 && domains.every(({ host }) => host);
+export function areCards(domains: readonly Domain[]): boolean {
+  return domains.length > 0 && domains.every(isHost);
 }
 
 /** The map in a width, with the largest cells with which it is at most so high; the smallest where none are small enough. */
-export function heatMapOf(domains: TopologyDomain[], width: number, maxHeight: number): HeatMap {
+export function heatMapOf(domains: Domain[], width: number, maxHeight: number): HeatMap {
   if (areCards(domains)) return placed(domains, width, CARD_SIZE);
   for (const size of LARGE_SIZES) {
     const large = placed(domains, width, size);
@@ -64,17 +64,17 @@ export function heatMapOf(domains: TopologyDomain[], width: number, maxHeight: n
   return last;
 }
 
-function placed(domains: TopologyDomain[], width: number, size: number): HeatMap {
+function placed(domains: Domain[], width: number, size: number): HeatMap {
   const map: HeatMap = { cells: [], labels: [], size, height: 0 };
   const columns = Math.max(1, Math.min(domains.length, Math.floor((width + BLOCK_GAP) / (blockWidth(domains, size) + BLOCK_GAP))));
   const columnWidth = (width - (columns - 1) * BLOCK_GAP) / columns;
-  const indent = size >= NAMED_SIZE && domains.some(({ children }) => children.some(({ host }) => !host)) ? NAME_WIDTH : 0;
+  const indent = size >= NAMED_SIZE && domains.some(({ children }) => children.some((child) => !isHost(child))) ? NAME_WIDTH : 0;
   const bottoms = Array.from({ length: columns }, () => 0);
   let rack = 0;
   [...domains].sort(byDomainName).forEach((domain, block) => {
     const column = block % columns;
     const [x, y] = [column * (columnWidth + BLOCK_GAP), bottoms[column] ?? 0];
-    map.labels.push({ words: domain.path.at(-1) ?? "", path: domain.path, x, y, width: columnWidth, ...(domain.host && { host: domain.host.name }) });
+    map.labels.push({ words: nameOf(domain), path: domain.path, x, y, width: columnWidth, ...(isHost(domain) && { host: nameOf(domain) }) });
     const first = x + indent;
     let [at, line] = [first, y + LABEL_HEIGHT];
     for (const group of racksOf(domain)) {
@@ -98,26 +98,31 @@ function placed(domains: TopologyDomain[], width: number, size: number): HeatMap
 }
 
 /** As wide as makes blocks about square, never too narrow for their names. */
-function blockWidth(domains: TopologyDomain[], size: number): number {
+function blockWidth(domains: Domain[], size: number): number {
   if (areCards(domains)) return CARD_WIDTH;
   const most = Math.max(1, ...domains.map(({ hosts }) => hosts));
   return Math.max(MIN_BLOCK_WIDTH, Math.ceil(Math.sqrt(most * 2)) * (size + GAP));
 }
 
 /** The hosts of a domain by their lowest domain, all in natural order. */
-function racksOf(domain: TopologyDomain): TopologyDomain[][] {
+function racksOf(domain: Domain): Domain[][] {
   const children = [...domain.children].sort(byDomainName);
-  if (domain.host) return [[domain]];
-  const hosts = children.filter((child) => child.host);
-  const racks = children.filter((child) => !child.host).flatMap(racksOf);
+  if (isHost(domain)) return [[domain]];
+  const hosts = children.filter(isHost);
+  const racks = children.filter((child) => !isHost(child)).flatMap(racksOf);
   return hosts.length > 0 ? [hosts, ...racks] : racks;
 }
 
 const natural = new Intl.Collator("en", { numeric: true });
 
 /** By name, block-2 before block-10. */
-export function byDomainName(one: TopologyDomain, other: TopologyDomain): number {
-  return natural.compare(one.path.at(-1) ?? "", other.path.at(-1) ?? "");
+export function byDomainName(one: Domain, other: Domain): number {
+  return natural.compare(nameOf(one), nameOf(other));
+}
+
+/** The cells of hosts that changed between two states of the same map. */
+export function changedCells({ cells }: HeatMap, before: readonly RowState[], after: readonly RowState[]): Cell[] {
+  return before === after ? [] : cells.filter(({ domain: { row } }) => before[row] !== after[row]);
 }
 
 /** The index of the cell at a point; -1 for the gaps. */
@@ -167,15 +172,15 @@ function nearestInLine(cells: Cell[], from: Cell, current: number, direction: 1 
 }
 
 /** Hosts with a text in their names, the shortest name first: a whole name comes before longer ones. */
-export function matchesOf(hosts: TopologyDomain[], text: string): TopologyDomain[] {
+export function matchesOf(hosts: Domain[], text: string): Domain[] {
   const sought = text.trim().toLowerCase();
   if (sought === "") return [];
-  const found = hosts.filter(({ host }) => host?.name.toLowerCase().includes(sought));
-  return found.sort((one, other) => (one.host?.name.length ?? 0) - (other.host?.name.length ?? 0) || byDomainName(one, other));
+  const found = hosts.filter((host) => nameOf(host).toLowerCase().includes(sought));
+  return found.sort((one, other) => nameOf(one).length - nameOf(other).length || byDomainName(one, other));
 }
 
 /** Whether a host has a text in its name, or stands in a domain of that name. */
-export function isSought({ path, host }: TopologyDomain, text: string): boolean {
+export function isSought(host: Domain, text: string): boolean {
   const sought = text.trim().toLowerCase();
-  return sought === "" || host?.name.toLowerCase().includes(sought) === true || path.some((name) => name.toLowerCase() === sought);
+  return sought === "" || nameOf(host).toLowerCase().includes(sought) || host.path.some((name) => name.toLowerCase() === sought);
 }

@@ -731,10 +731,30 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show every topology domain with its capacity and workloads
-         * @description Other teams' workloads are counted, not named, for submitters.
+         * Show every domain and host of a topology with its capacity, in columns
+         * @description Other teams' ClusterQueues are not named for submitters.
          */
         get: operations["readTopologyMap"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/topologies/{name}/workloads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The workloads on each host of a topology domain
+         * @description Other teams' workloads are counted, not named, for submitters.
+         */
+        get: operations["readDomainWorkloads"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4856,32 +4876,27 @@ export interface components {
             /** @description Workloads that are being evicted now. */
             disrupted?: string[];
         };
-        /** DomainNode */
-        DomainNode: {
-            path: string[];
-            hosts: number;
-            ready: number;
-            allocatable: {
-                [key: string]: number;
-            };
-            used: {
-                [key: string]: number;
-            };
-            others: {
-                [key: string]: number;
-            };
-            free: {
-                [key: string]: number;
-            };
-            children: components["schemas"]["DomainNode"][];
-            host?: components["schemas"]["HostView"] | null;
-        };
         /** DomainPodCounts */
         DomainPodCounts: {
             /** @description The number that all domains have. */
             universal?: number | null;
             /** @description Numbers that differ, in the order of the domains. */
             individual?: number[] | null;
+        };
+        /** DomainWorkloads */
+        DomainWorkloads: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            topology: string;
+            hosts: components["schemas"]["WorkloadsOnHost"][];
         };
         /** DrainPreview */
         DrainPreview: {
@@ -5644,15 +5659,6 @@ export interface components {
         HostPods: {
             host: string;
             pods: number;
-        };
-        /** HostView */
-        HostView: {
-            name: string;
-            ready: boolean;
-            cordoned: boolean;
-            flavors: string[];
-            taints: components["schemas"]["TaintView"][];
-            workloads: components["schemas"]["HostWorkload"][];
         };
         /** HostWorkload */
         HostWorkload: {
@@ -8296,7 +8302,31 @@ export interface components {
             topology: string;
             levels: string[];
             resources: string[];
-            domains: components["schemas"]["DomainNode"][];
+            units: {
+                [key: string]: number;
+            };
+            flavorSets: string[][];
+            clusterQueues: string[];
+            rows: number[] | null;
+            names: string[];
+            parents: number[];
+            ready: number[];
+            cordoned: number[];
+            flavors: number[];
+            queues: number[];
+            priorities: (number | null)[];
+            allocatable: {
+                [key: string]: number[];
+            };
+            used: {
+                [key: string]: number[];
+            };
+            others: {
+                [key: string]: number[];
+            };
+            free: {
+                [key: string]: number[];
+            };
         };
         /** TopologyObject */
         TopologyObject: {
@@ -8925,6 +8955,11 @@ export interface components {
             schedulingStats?: components["schemas"]["SchedulingStats"] | null;
             /** @description Quota and hosts that a preemption round keeps for the workload. */
             nominatedPlacement?: components["schemas"]["NominatedPlacement"] | null;
+        };
+        /** WorkloadsOnHost */
+        WorkloadsOnHost: {
+            host: string;
+            workloads: components["schemas"]["HostWorkload"][];
         };
         /** WrittenWorkload */
         WrittenWorkload: {
@@ -11242,6 +11277,8 @@ export interface operations {
     readTopologyMap: {
         parameters: {
             query?: {
+                /** @description Only the rows that changed after this position, if that is known */
+                changedSince?: number | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -11256,7 +11293,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All domains of a topology. */
+            /** @description The domains and hosts of a topology in columns, one entry for each row, in order of paths. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -11264,6 +11301,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TopologyMap"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readDomainWorkloads: {
+        parameters: {
+            query?: {
+                /** @description The domain, as `block-1/rack-1`; empty: all */
+                domain?: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The topology's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The workloads on each host of a domain, in order of hosts. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainWorkloads"];
                 };
             };
             400: components["responses"]["Problem400"];
