@@ -7,6 +7,9 @@ import pytest
 
 from headgate.adapters.postgres.connections import Pool
 from headgate.adapters.postgres.event_log import CORRELATIONS, STREAM_PAGE
+from headgate.adapters.postgres.workload_conditions import events_matching
+from headgate.application.ports import EventFilter, NewEvent
+from headgate.domain.nodes.state import NodeFellSilent
 from headgate.domain.recorded_event import EventMetadata
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.contracts.events import event, unit
@@ -132,6 +135,31 @@ def test_on_postgres_only_the_events_of_a_correlation_are_read_to_count_them(
     scans = [scan for scan in _scans(row[0][0]["Plan"]) if scan["Node Type"] != "Function Scan"]
     assert {scan["Index Name"].endswith("_correlation_idx") for scan in scans} == {True}
     assert sum(scan["Actual Rows"] for scan in scans) == 4
+
+
+def test_on_postgres_events_of_objects_are_found_among_many_of_workloads(
+    fresh_database_url: str,
+) -> None:
+    """By an index of their own, as a chart asks for the outages of a whole range."""
+    with on_postgres(fresh_database_url) as adapters:
+        silent = [NewEvent(stream=f"node/{name}", event=NodeFellSilent()) for name in "ab"]
+        fill(adapters)
+        adapters.log.append([unit(*silent)])
+        known = len(adapters.log.read_stream(LONG))
+        more = [event(LONG) for _ in range(200)]
+        adapters.log.append([unit(*more, expected={LONG: known})])
+        asked = EventFilter(types=("node.fell_silent", "executor.lost"), since=0)
+        found = adapters.log.page(asked, before=None, limit=10)
+    assert [one.stream for one in found] == ["node/b", "node/a"]
+    where = events_matching(asked, None)
+    query = f"SELECT * FROM event_whole WHERE {where.condition} ORDER BY position DESC LIMIT 10"
+    with psycopg.connect(fresh_database_url) as connection:
+        connection.execute("SET enable_seqscan = off")
+        row = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}", where.values).fetchone()
+    assert row is not None
+    scans = [scan for scan in _scans(row[0][0]["Plan"]) if "Index Name" in scan]
+    assert {scan["Index Name"].endswith("_type_position_idx") for scan in scans} == {True}
+    assert sum(scan["Actual Rows"] for scan in scans) == len(silent)
 
 
 def _touched(url: str, query: str, values: dict[str, object]) -> int:

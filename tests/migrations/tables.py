@@ -19,6 +19,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
+    func,
     literal_column,
 )
 from sqlalchemy.dialects.postgresql import JSONB
@@ -67,6 +68,12 @@ Index("event_stream", EVENT.c.stream, EVENT.c.version.op(">>")(literal_column("6
 Index("event_type", EVENT.c.type, postgresql_using="brin")
 Index("event_correlation", EVENT.c.correlation, postgresql_where=EVENT.c.correlation != "")
 Index("event_at", EVENT.c.at, postgresql_using="brin")
+Index(
+    "event_of_objects",
+    EVENT.c.type,
+    EVENT.c.position,
+    postgresql_where=~func.starts_with(EVENT.c.stream, "workload/"),
+)
 
 DICTIONARY = Table(
     "dictionary",
