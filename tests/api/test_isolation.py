@@ -112,6 +112,12 @@ def test_what_belongs_together_is_counted_without_that_of_others(
         assert (group["types"], group["objects"]) == ({"workload.submitted": number}, number)
 
 
+def test_objects_of_others_are_not_counted(callers: dict[str, Api], admin: Api) -> None:
+    for caller, number in ((admin, 2), (callers["submitter"], 1)):
+        counts = {one["kind"]: one["count"] for one in caller.get("/v1/kinds").json()["items"]}
+        assert (counts["LocalQueue"], counts["ClusterQueue"]) == (number, 1)
+
+
 def test_an_admin_sees_them(admin: Api) -> None:
     seen = [path for path in PATHS if SECRET_NAME in admin.get(path).text]
     assert {"/v1/workloads", "/v1/preemptions", "/v1/topologies/hosts/workloads"} <= set(seen)

@@ -131,6 +131,15 @@ def test_a_list_is_read_page_by_page(admin: Api) -> None:
     assert {f"page-{number}" for number in range(5)} <= set(seen)
 
 
+def test_the_objects_of_every_kind_are_counted_at_one_position(admin: Api) -> None:
+    told = admin.get("/v1/kinds").json()
+    counts = {one["path"]: one["count"] for one in told["items"]}
+    assert counts["/v1/clusterqueues"] > 0
+    for path, count in counts.items():
+        listed = admin.get(f"{path}?limit=1000&at={told['position']}").json()["items"]
+        assert len(listed) == count, path
+
+
 @pytest.mark.parametrize("token", ["nonsense", "AAAA", "W10", "%00", "eyJhIjoxfQ"])
 def test_a_bad_continue_token_is_reported(admin: Api, token: str) -> None:
     answer = admin.get(f"/v1/cohorts?continue={token}")

@@ -131,12 +131,13 @@ def test_configuration_by_form_with_diff_and_affected_workloads(
     _forgive_checks(screen)
 
 
-def test_likely_mistakes_are_reported_at_their_line(screen: Screen) -> None:
+def test_likely_mistakes_are_reported_at_their_line(screen: Screen, client: HeadgateClient) -> None:
     screen.open("/configuration", "Configuration")
     health = screen.page.get_by_role("group", name="Health of every ClusterQueue")
     row = health.get_by_role("row").filter(has_text=QUEUE)
     expect(row.get_by_text(re.compile(r"^(OK|\d+ (note|warning)s?)$"))).to_be_visible()
     expect(row).to_contain_text("admin")
+    _choose_kinds(screen, client)
     screen.page.get_by_role("button", name="Paste YAML").click()
     manifest = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata:\n  name: lone\n"
     screen.page.get_by_role("textbox", name="Manifests").fill(
@@ -145,6 +146,29 @@ def test_likely_mistakes_are_reported_at_their_line(screen: Screen) -> None:
 
     expect(screen.page.get_by_text("1 would be created")).to_be_visible()
     expect(screen.page.get_by_text("Warning", exact=True).first).to_be_visible()
+
+
+def _choose_kinds(screen: Screen, client: HeadgateClient) -> None:
+    """By key on a desk and in the menu on a phone; each kind with how many there are of it."""
+    page = screen.page
+    kinds = page.get_by_role("group", name="Kinds")
+    counts = {one["kind"]: one["count"] for one in client.read("/v1/kinds")["items"]}
+    queues = kinds.get_by_role("button", name=f"LocalQueue {counts['LocalQueue']}")
+    queues.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/configuration/LocalQueue$"))
+    expect(page.get_by_role("group", name="Health of every LocalQueue")).to_be_visible()
+    expect(queues).to_be_focused()
+    page.set_viewport_size({"width": 390, "height": 844})
+    kinds.get_by_role("button", name="Other kinds").click()
+    page.get_by_role("menuitem", name=f"Node {counts['Node']}", exact=True).click()
+    expect(page.get_by_role("group", name="Health of every Node")).to_be_visible()
+    chosen = kinds.get_by_role("button", name=f"Node {counts['Node']}")
+    expect(chosen).to_have_attribute("aria-pressed", "true")
+    chips = [one.bounding_box() for one in kinds.get_by_role("button").all()]
+    assert len({chip["y"] for chip in chips if chip}) == 1
+    assert screen.violations() == []
+    page.set_viewport_size({"width": 1440, "height": 900})
 
 
 def test_a_concurrent_change_is_not_overwritten(screen: Screen, client: HeadgateClient) -> None:

@@ -1,5 +1,7 @@
 """List, read, create, replace and delete: the same five handlers for every configured kind.
 
+`/v1/kinds` tells how many objects there are of each.
+
 Kinds that live in a namespace take it from the path, which the guard has checked.
 """
 
@@ -18,12 +20,13 @@ from headgate.api.answers import (
     CommandOptions,
     answer,
     answer_command,
+    answer_view,
     command_request,
     expected_version,
     not_modified,
     response,
 )
-from headgate.api.bodies import request_body
+from headgate.api.bodies import Position, Schema, request_body
 from headgate.api.callers import Caller, object_not_found, services_of
 from headgate.api.manifests import (
     manifest_of,
@@ -48,7 +51,7 @@ from headgate.api.parameters import (
     label_selector,
 )
 from headgate.api.simulations import simulated
-from headgate.application.access.redaction import NamespaceScope, allows
+from headgate.application.access.redaction import NamespaceScope, allows, number_shown
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import object_commands
 from headgate.application.commands.object_commands import change_to
@@ -64,7 +67,48 @@ Name = Annotated[str, PathParameter(description="The object's name", max_length=
 def controllers() -> list[type[Controller]]:
     """Every controller of every configured kind."""
     everywhere = [_everywhere_controller(codec) for codec in CODECS if codec.kind.is_namespaced]
-    return [*(_controller(codec) for codec in CODECS), *everywhere]
+    return [Kinds, *(_controller(codec) for codec in CODECS), *everywhere]
+
+
+class ObjectCount(Schema, kw_only=True, frozen=True):
+    """How many objects of a kind the reader may see, and where they are listed."""
+
+    kind: str
+    path: str
+    count: int
+
+
+class KindList(Schema, kw_only=True, frozen=True):
+    """Every configured kind, all counted at one position."""
+
+    position: Position
+    items: list[ObjectCount]
+
+
+class Kinds(Controller):
+    """What can be configured."""
+
+    path = "/kinds"
+    tags = ["History"]
+    opt = {"right": "read history"}
+
+    @get(
+        operation_id="listKinds",
+        summary="Every configured kind, with how many objects there are of it",
+        responses=response(KindList),
+    )
+    async def list_kinds(self, request: Caller) -> Answer:
+        """Of kinds in namespaces, those of the namespaces that one may see are counted."""
+        state, scope = services_of(request).reader.cluster_state, request.user.namespaces
+        counts = [
+            ObjectCount(
+                kind=codec.kind.name,
+                path=f"/v1/{codec.kind.path}",
+                count=number_shown(state.config, codec.kind.stream_kind, scope),
+            )
+            for codec in CODECS
+        ]
+        return answer_view(KindList(position=state.position, items=counts))
 
 
 def _controller(codec: Codec) -> type[Controller]:

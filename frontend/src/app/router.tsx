@@ -1,5 +1,5 @@
 // Every page and its address; the code of a page comes with its address.
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect, useParams } from "@tanstack/react-router";
 
 import { Failed, Skeleton } from "@/components/ui/states";
 import { Page } from "@/components/ui/layout";
@@ -95,28 +95,23 @@ const round = createRoute({
 const events = createRoute({ getParentRoute: () => root, path: "/events", component: EventsPage });
 
 const whatIf = createRoute({ getParentRoute: () => root, path: "/simulations/new", component: WhatIfPage });
+/** One page for all of it: another kind leaves the focus where it is. */
 const configuration = createRoute({
   getParentRoute: () => root,
   path: "/configuration",
-  beforeLoad: ({ location }) => leadTo(presentAddress(location.pathname, location.searchStr)),
-  component: () => <ConfigurationPage kind="" name="" />,
-});
-const configuredKind = createRoute({
-  getParentRoute: () => root,
-  path: "/configuration/$kind",
-  component: function ConfiguredKindRoute() {
-    return <ConfigurationPage kind={configuredKind.useParams().kind} name="" />;
-  },
-});
-/** Its name may be `namespace/name`. */
-const configuredObject = createRoute({
-  getParentRoute: () => root,
-  path: "/configuration/$kind/$",
-  component: function ConfiguredObjectRoute() {
-    const { kind, _splat = "" } = configuredObject.useParams();
+  component: function ConfigurationRoute() {
+    const { kind = "", _splat = "" } = useParams({ strict: false });
     return <ConfigurationPage kind={kind} name={_splat} />;
   },
 });
+const configuredKinds = createRoute({
+  getParentRoute: () => configuration,
+  path: "/",
+  beforeLoad: ({ location }) => leadTo(presentAddress(location.pathname, location.searchStr)),
+});
+const configuredKind = createRoute({ getParentRoute: () => configuration, path: "$kind" });
+/** Its name may be `namespace/name`. */
+const configuredObject = createRoute({ getParentRoute: () => configuration, path: "$kind/$" });
 const simulations = createRoute({ getParentRoute: () => root, path: "/simulations", component: SimulationsPage });
 const simulation = createRoute({
   getParentRoute: () => root,
@@ -160,7 +155,7 @@ const node = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, ...moved, topology, preemptions, round, events, whatIf, simulations, simulation, lab, backtests, configuration, configuredKind, configuredObject, cycles, cycle, executors, executor, node]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, submit, needsAttention, ...moved, topology, preemptions, round, events, whatIf, simulations, simulation, lab, backtests, configuration.addChildren([configuredKinds, configuredKind, configuredObject]), cycles, cycle, executors, executor, node]),
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,

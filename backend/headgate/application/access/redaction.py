@@ -90,6 +90,14 @@ def _narrowed(wanted: str, scope: frozenset[str]) -> tuple[str, ...]:
     return tuple(prefix for prefix in prefixes if prefix.startswith(wanted))
 
 
+def number_shown(config: ObjectSet, kind: str, scope: NamespaceScope) -> int:
+    """Returns how many objects of a kind, by its name in streams, a reader may see."""
+    objects = config.of_kind(kind)
+    if scope is None or kind in OPEN_KINDS:
+        return len(objects)
+    return sum(allows(scope, f"{kind}/{key}") for key in objects)
+
+
 def diagnostic(text: str, scope: NamespaceScope) -> str:
     """Returns what workers or the database told of a failure, for readers of all namespaces.
 

@@ -13,9 +13,9 @@ export const KINDS = {
   Cohort: "/v1/cohorts",
   ResourceFlavor: "/v1/resourceflavors",
   Topology: "/v1/topologies",
-  Node: "/v1/nodes",
   WorkloadPriorityClass: "/v1/workloadpriorityclasses",
   AdmissionCheck: "/v1/admissionchecks",
+  Node: "/v1/nodes",
   DisruptionBudget: "/v1/disruptionbudgets",
   LimitRange: "/v1/limitranges",
   RuntimeClass: "/v1/runtimeclasses",
@@ -50,6 +50,15 @@ export function objectsQuery(kind: Kind) {
     },
   });
 }
+
+/** How many objects there are of each kind, all at one position of the log. */
+export const countsQuery = queryOptions({
+  queryKey: ["objects", "counts"],
+  queryFn: async ({ signal }): Promise<ReadonlyMap<string, number>> => {
+    const { items } = await contentOf(api.GET("/v1/kinds", { signal }));
+    return new Map(items.map(({ kind, count }) => [kind, count]));
+  },
+});
 
 /** What lint says about all that is configured. */
 export const adviceQuery = queryOptions({

@@ -5,7 +5,6 @@ import { ClipboardPaste, Plus } from "lucide-react";
 
 import { ChangeList } from "@/components/ui/change-list";
 import { Button } from "@/components/ui/button";
-import { SelectField } from "@/components/ui/fields";
 import { RouterLink } from "@/components/ui/router-link";
 import { ListFrame, Page } from "@/components/ui/layout";
 import { Empty, Skeleton } from "@/components/ui/states";
@@ -13,15 +12,14 @@ import { View } from "@/components/ui/view";
 import { configurationAddress } from "@/lib/events";
 import { searchWith, useUrl } from "@/lib/hooks/use-url";
 
-import { type Kind, KINDS, kindNamed, objectsQuery } from "../api/objects";
+import { type Kind, kindNamed, objectsQuery } from "../api/objects";
 import { documentOf, keyOf, type Manifest, streamOf } from "../model/documents";
 import { beginningOf } from "../model/forms";
 import { ChangesPage } from "./changes-page";
 import styles from "./configuration.module.css";
 import { Editor } from "./editor";
+import { KindChips } from "./kind-chips";
 import { ObjectHealth } from "./object-health";
-
-const OPTIONS = Object.keys(KINDS).map((kind) => ({ value: kind, words: kind }));
 
 /** In the address: manifests that are pasted, of any kind. */
 const PASTE = "yaml";
@@ -53,7 +51,7 @@ function ObjectsPage({ kind, name: key }: { kind: Kind; name: string }) {
   return (
     <Page
       title="Configuration"
-      filters={<SelectField label="Kind" options={OPTIONS} value={kind} onChange={(event) => open(event.target.value as Kind)} />}
+      filters={<KindChips chosen={kind} onChoose={open} />}
       actions={<RouterLink to={`/configuration?view=${CHANGES}`}>All changes</RouterLink>}
     >
       <div className={styles.columns}>

@@ -763,6 +763,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/kinds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every configured kind, with how many objects there are of it
+         * @description Of kinds in namespaces, those of the namespaces that one may see are counted.
+         */
+        get: operations["listKinds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clusterqueues": {
         parameters: {
             query?: never;
@@ -5713,6 +5733,15 @@ export interface components {
             /** @description Order, backoff and limit of workloads that are requeued. */
             requeuingStrategy?: components["schemas"]["RequeuingStrategy"] | null;
         };
+        /** KindList */
+        KindList: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["ObjectCount"][];
+        };
         /** LabelSelector */
         LabelSelector: {
             /** @description Labels that must have these values. */
@@ -6234,6 +6263,12 @@ export interface components {
             podSetAssignments: components["schemas"]["PodSetAssignment"][];
             /** @description Preemption round that keeps them. */
             round?: string | null;
+        };
+        /** ObjectCount */
+        ObjectCount: {
+            kind: string;
+            path: string;
+            count: number;
         };
         /** ObjectLimits */
         ObjectLimits: {
@@ -11345,6 +11380,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DomainWorkloads"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listKinds: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every configured kind, all counted at one position. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KindList"];
                 };
             };
             400: components["responses"]["Problem400"];
