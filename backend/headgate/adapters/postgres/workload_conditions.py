@@ -367,11 +367,12 @@ def events_matching(asked: EventFilter, before: int | None) -> Where:
         found.add("position < %s", before)
     if asked.types:
         found.add("type = ANY(%s)", list(asked.types))
-        if not any(each.startswith("workload.") for each in asked.types):
-            # As the index of them has it, so that events of workloads are not gone through.
-            found.add("NOT starts_with(stream, 'workload/')")
     if asked.streams:
         _add_streams(found, asked.streams)
+    named = ((asked.types, "workload."), (asked.streams, "workload/"))
+    if any(names and not any(each.startswith(of) for each in names) for names, of in named):
+        # Nothing of a workload: as the index of all others has it.
+        found.add("NOT starts_with(stream, 'workload/')")
     if asked.actor:
         found.add("actor = %s", asked.actor)
     if asked.correlation:
