@@ -221,7 +221,8 @@ def test_nodes_register_and_what_an_administrator_set_stays(
     admin: Api, claim: Callable[..., Process]
 ) -> None:
     process = claim("reg")
-    gpu = {"resource": "nvidia.com/gpu", "id": "GPU-1", "model": "H100", "memory": "80Gi"}
+    gpu: dict[str, Any] = {"resource": "nvidia.com/gpu", "id": "GPU-1", "model": "H100"}
+    gpu |= {"memory": "80Gi", "uncorrectedErrors": 3}
     taint = {"key": "maintenance", "effect": "NoSchedule"}
     told = process.register(a_node("reg-1", "reg", devices=[gpu], taints=[taint]))
     assert told["nodes"] == [{"name": "reg-1", "accepted": True}]
@@ -229,6 +230,9 @@ def test_nodes_register_and_what_an_administrator_set_stays(
     assert found["metadata"]["labels"] == {"pool": "reg", RACK: "r1", HOST: "reg-1"}
     assert found["status"]["executor"] == "reg"
     assert found["status"]["devices"][0]["memoryBytes"] == 80 * 2**30
+    assert found["status"]["devices"][0]["uncorrectedErrors"] == 3
+    allocation = admin.get("/v1/nodes/reg-1/allocation").json()
+    assert (allocation["models"], allocation["deviceErrors"]) == (["H100"], 3)
     admin.post("/v1/nodes/reg-1/cordon", {"reason": "disk"})
     labels = {**found["metadata"]["labels"], "owner": "ops"}
     body = {**found, "metadata": {"name": "reg-1", "labels": labels}}

@@ -47,6 +47,8 @@ MAY_BE_IGNORED = {
     "cluster_queue": {"max_timeout_on_workload_seconds"},
     # A release before `losses` admits beside orphaned pods, with or without the fields.
     "executor": {"losses", "orphans", "readable_since"},
+    # Errors of devices are shown, and decide nothing.
+    "node": {"uncorrected_errors", "readable_since"},
     # The state of a victim follows from its own events, which need this release.
     "round.committed": {"indices", "readable_since"},
 }

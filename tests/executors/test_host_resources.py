@@ -182,6 +182,8 @@ class RecordedNvml:
     """Answers of NVML as they were recorded on a host; each call asks the recording."""
 
     NVMLError = RecordedError
+    NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1
+    NVML_VOLATILE_ECC = 0
 
     def __init__(self, devices: list[dict[str, Any]] | None) -> None:
         self._devices = devices
@@ -209,6 +211,13 @@ class RecordedNvml:
 
     def nvmlDeviceGetMemoryInfo(self, device: dict[str, Any]) -> Any:  # noqa: N802
         return type("Memory", (), {"total": device["memory"]})
+
+    def nvmlDeviceGetTotalEccErrors(  # noqa: N802
+        self, device: dict[str, Any], kind: int, since: int
+    ) -> int:
+        if "uncorrected" not in device or (kind, since) != (1, 0):
+            raise RecordedError("Not Supported")
+        return int(device["uncorrected"])
 
     def nvmlDeviceGetMigMode(self, device: dict[str, Any]) -> tuple[int, int]:  # noqa: N802
         if "mig" not in device:
@@ -239,6 +248,7 @@ def test_eight_gpus_are_eight_devices() -> None:
     node = describe_host(NodeSettings(name="host-1", executor="rack-1"), gpus)
     assert node.capacity["nvidia.com/gpu"] == "8"
     assert node.devices[0]["memory"] == str(81_559 << 20)
+    assert [device["uncorrectedErrors"] for device in node.devices] == [0, 0, 0, 0, 0, 2, 0, 0]
 
 
 def test_each_mig_instance_is_a_device() -> None:
@@ -249,6 +259,10 @@ def test_each_mig_instance_is_a_device() -> None:
         "NVIDIA H100 80GB HBM3",
     ]
     assert gpus[0].id.startswith("MIG-")
+    # Instances have the errors of their GPU; the other one counts none.
+    assert [gpu.uncorrected_errors for gpu in gpus] == [1, 1, None]
+    node = describe_host(NodeSettings(name="host-1", executor="rack-1"), gpus)
+    assert "uncorrectedErrors" not in node.devices[2]
 
 
 def test_a_host_without_a_driver_has_no_gpus() -> None:

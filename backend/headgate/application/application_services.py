@@ -206,12 +206,14 @@ class AlertPorts:
 class MapRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A domain or host on the map of a topology; amounts stand in the order of its resources.
 
-    `ready` and `cordoned` count hosts. A host has `flavors`, the ClusterQueue that takes most of
-    it, empty where that is withheld, and the highest priority there; None without workloads.
+    `ready` and `cordoned` count hosts, `faulty` those with a device that has uncorrected errors. A
+    host has `flavors`, the ClusterQueue that takes most of it, empty where that is withheld, and
+    the highest priority there; None without workloads.
     """
 
     ready: int
     cordoned: int
+    faulty: int
     flavors: tuple[str, ...] = ()
     queue: str | None = None
     priority: int | None = None

@@ -59,8 +59,8 @@ SCHEMA_VERSIONS: dict[str, int] = {
         if kind.name not in ALWAYS_WRITTEN
         for event in (kind.created, kind.changed)
     },
-    "node.created": 3,
-    "node.changed": 3,
+    "node.created": 4,
+    "node.changed": 4,
     "executor.created": 6,
     "executor.changed": 6,
     "executor.orphans_reported": 3,
@@ -84,7 +84,7 @@ come again with their next run, and that of an import the attempts before it. Ve
 Executor and version 2 of its report have the uids of orphaned pods; the version after these counts
 the losses of the log that the report knows. Version 3 of a partial eviction and of a round, and
 version 2 of its end, name the pods that leave. Version 2 of a deletion tells phase, LocalQueue,
-creation and end of a workload that had ended.
+creation and end of a workload that had ended. Version 4 of a node has the errors of its devices.
 """
 
 READABLE_SINCE: dict[str, int] = {
@@ -100,6 +100,8 @@ READABLE_SINCE: dict[str, int] = {
     "cluster_queue.changed": 2,
     "executor.created": 3,
     "executor.changed": 3,
+    "node.created": 3,
+    "node.changed": 3,
 }
 """By stored name the least schema version that reads an event written now, if it is a lower one.
 

@@ -254,6 +254,11 @@ def _before_orphans(fields: Fields) -> Fields:
     return fields
 
 
+def _before_device_errors(fields: Fields) -> Fields:
+    """Of devices that were recorded before no errors are known."""
+    return fields
+
+
 def _before_counted_losses(fields: Fields) -> Fields:
     """Reports of before losses of the log were counted: they know of none, as by default."""
     return fields
@@ -327,6 +332,8 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.spec_changed", 7): _before_pod_set_protections,
     ("node.created", 2): _before_executors,
     ("node.changed", 2): _before_executors,
+    ("node.created", 3): _before_device_errors,
+    ("node.changed", 3): _before_device_errors,
     ("executor.created", 2): _before_executors,
     ("executor.changed", 2): _before_executors,
     ("executor.created", 3): _before_orphans,

@@ -127,7 +127,9 @@ def _device(device: Device) -> dict[str, Any]:
     known = {"resource": device.resource, "id": device.id}
     model = {"model": device.model} if device.model else {}
     memory = {} if device.memory_bytes is None else {"memoryBytes": device.memory_bytes}
-    return {**known, **model, **memory}
+    errors = device.uncorrected_errors
+    counted = {} if errors is None else {"uncorrectedErrors": errors}
+    return {**known, **model, **memory, **counted}
 
 
 class NodeDevice(ManifestSchema, kw_only=True, frozen=True):
@@ -137,6 +139,7 @@ class NodeDevice(ManifestSchema, kw_only=True, frozen=True):
     id: str
     model: str = ""
     memory_bytes: int | None = None
+    uncorrected_errors: int | None = None
 
 
 class NodeSpecSchema(ManifestSchema, kw_only=True, frozen=True):

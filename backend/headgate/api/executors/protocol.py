@@ -81,12 +81,16 @@ class ExecutorTermsView(Schema, kw_only=True, frozen=True):
 
 
 class RegisteredDevice(RequestBody, kw_only=True, frozen=True):
-    """A device of a host that counts for one of `resource`; `memory` is a quantity."""
+    """A device of a host that counts for one of `resource`; `memory` is a quantity.
+
+    `uncorrectedErrors` are those of its memory since its driver was loaded, if it counts them.
+    """
 
     resource: ShortText
     id: ShortText
     model: ShortText = ""
     memory: ShortText | int | None = None
+    uncorrected_errors: int | None = None
 
 
 class RegisteredNode(RequestBody, kw_only=True, frozen=True):
@@ -267,6 +271,7 @@ def _device(device: RegisteredDevice, pointer: str, problems: Problems) -> Devic
         id=device.id,
         model=device.model,
         memory_bytes=fields.amount("memory", "memory"),
+        uncorrected_errors=device.uncorrected_errors,
     )
 
 

@@ -68,7 +68,8 @@ class NodeWorkload(HostWorkload, kw_only=True, frozen=True):
 class NodeAllocation(Whole, kw_only=True, frozen=True):
     """What of a node is used by workloads here and by others, and what is free; in base units.
 
-    Nothing is free of a node that is cordoned or not ready.
+    Nothing is free of a node that is cordoned or not ready. `deviceErrors` are the uncorrected
+    errors of all its devices; None where none counts them.
     """
 
     position: Position
@@ -81,6 +82,8 @@ class NodeAllocation(Whole, kw_only=True, frozen=True):
     others: dict[str, int]
     free: dict[str, int]
     taints: list[TaintView]
+    models: list[str]
+    device_errors: int | None
     workloads: list[NodeWorkload]
 
 
@@ -230,6 +233,8 @@ def node_allocation(
     there = _expect_node(cluster_state, node)
     spec, stays = there.spec, stays_on(cluster_state, host_name(there))
     used = taken_by(stays)
+    errors = (device.uncorrected_errors for device in spec.devices)
+    counted = [each for each in errors if each is not None]
     return NodeAllocation(
         position=cluster_state.position,
         at=timestamp(services.clock.now()),
@@ -241,6 +246,8 @@ def node_allocation(
         others=dict(spec.used_by_others),
         free=free_of(spec, used),
         taints=taints_of(spec),
+        models=sorted({device.model for device in spec.devices if device.model}),
+        device_errors=sum(counted) if counted else None,
         workloads=_allocations(stays, scope),
     )
 

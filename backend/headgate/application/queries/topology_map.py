@@ -39,10 +39,11 @@ class TopologyMap(Whole, kw_only=True, frozen=True):
     """The domains and hosts of a topology in columns, one entry for each row, in order of paths.
 
     `parents` are rows, -1 at the highest level; a row that is no parent is a host. `ready` and
-    `cordoned` count hosts. Amounts are multiples of the unit of their resource, in base units;
-    a resource without any amount in a column is left out. `flavors` and `queues` are places in
-    `flavorSets` and `clusterQueues`, where "" is withheld, and -1 is none. A queue is the one that
-    takes most of a host, a priority the highest on it.
+    `cordoned` count hosts, `faulty` those with a device that has uncorrected errors. Amounts are
+    multiples of the unit of their resource, in base units; a resource without any amount in a
+    column is left out. `flavors` and `queues` are places in `flavorSets` and `clusterQueues`, where
+    "" is withheld, and -1 is none. A queue is the one that takes most of a host, a priority the
+    highest on it.
 
     With `rows`, columns are of these changed rows alone, and `names` and `parents` are empty.
     """
@@ -60,6 +61,7 @@ class TopologyMap(Whole, kw_only=True, frozen=True):
     parents: list[int]
     ready: list[int]
     cordoned: list[int]
+    faulty: list[int]
     flavors: list[int]
     queues: list[int]
     priorities: list[int | None]
@@ -177,6 +179,7 @@ def _columns(known: KnownMap, rows: list[int] | None) -> Cooperative[dict[str, A
         "cluster_queues": queues,
         "ready": [row.ready for row in told],
         "cordoned": [row.cordoned for row in told],
+        "faulty": [row.faulty for row in told],
         "flavors": [flavor_places.get(row.flavors, -1) for row in told],
         "queues": [queue_places.get(row.queue, -1) for row in told],
         "priorities": [row.priority for row in told],
@@ -222,7 +225,7 @@ def _domain_rows(
         is_open = any(row.ready and not row.cordoned for row in members[path])
         free = tuple(-amount for amount in used) if is_open else nothing
         pods = MapRow(
-            ready=0, cordoned=0, allocatable=nothing, used=used, others=nothing, free=free
+            ready=0, cordoned=0, faulty=0, allocatable=nothing, used=used, others=nothing, free=free
         )
         for depth in range(1, len(path) + 1):
             members[path[:depth]].append(pods)
@@ -232,6 +235,7 @@ def _domain_rows(
         found[path] = MapRow(
             ready=sum(row.ready for row in rows),
             cordoned=sum(row.cordoned for row in rows),
+            faulty=sum(row.faulty for row in rows),
             allocatable=_sums(row.allocatable for row in rows),
             used=_sums(row.used for row in rows),
             others=_sums(row.others for row in rows),
@@ -255,6 +259,7 @@ def _host_row(
     return MapRow(
         ready=int(spec.ready),
         cordoned=int(spec.unschedulable),
+        faulty=int(any(device.uncorrected_errors for device in spec.devices)),
         flavors=tuple(flavors),
         queue=queue,
         priority=priority,

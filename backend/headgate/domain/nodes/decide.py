@@ -210,6 +210,8 @@ def _device_violations(pointer: str, device: Device) -> Iterator[Violation]:
     yield from length_violations(f"{pointer}/model", device.model, 253)
     if device.memory_bytes is not None:
         yield from range_violations(f"{pointer}/memory", device.memory_bytes, 0, 2**63 - 1)
+    errors = device.uncorrected_errors or 0
+    yield from range_violations(f"{pointer}/uncorrectedErrors", errors, 0, 2**63 - 1)
 
 
 def _lose(state: NodeState, command: LoseNode) -> tuple[ObjectEvent, ...]:

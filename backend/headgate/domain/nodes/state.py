@@ -26,12 +26,16 @@ from headgate.domain.values.selectors import Taint
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):
-    """A device of a host, such as a GPU, that counts for one of `resource`."""
+    """A device of a host, such as a GPU, that counts for one of `resource`.
+
+    `uncorrected_errors` are those of its memory since its driver was loaded; None if not counted.
+    """
 
     resource: str
     id: str
     model: str = ""
     memory_bytes: int | None = None
+    uncorrected_errors: int | None = None
 
 
 class NodeSpec(msgspec.Struct, frozen=True, kw_only=True):

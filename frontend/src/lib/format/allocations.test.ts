@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { allocationWords, amountWords, byAllocation, freeWords } from "./allocations";
+import { allocationWords, amountWords, byAllocation, deviceWords, freeWords } from "./allocations";
 
 const GPU = "nvidia.com/gpu";
 const NOW = new Date("2026-11-28T14:00:00Z");
@@ -19,6 +19,12 @@ test("what is free is told with its units, and why nothing is", () => {
   expect(freeWords(host)).toBe("Free: 2 GPU, 26 CPU, 208 GiB");
   expect(freeWords({ ...host, cordoned: true, free: {} })).toBe("Nothing free while it is cordoned");
   expect(freeWords({ ...host, ready: false, free: {} })).toBe("Nothing free while it is not ready");
+});
+
+test("devices are told by their models and errors, and not at all where none are known", () => {
+  expect(deviceWords({ models: ["NVIDIA H100"], deviceErrors: 0 })).toBe("NVIDIA H100, 0 device errors");
+  expect(deviceWords({ models: [], deviceErrors: 1 })).toBe("1 device error");
+  expect(deviceWords({ models: [], deviceErrors: null })).toBe("");
 });
 
 test("workloads that take most of a host come first", () => {

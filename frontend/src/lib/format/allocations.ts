@@ -35,6 +35,12 @@ export function freeWords({ free, allocatable, ready, cordoned }: Pick<NodeAlloc
   return `Free: ${offered.map((name) => (name === "memory" ? amount(name) : `${amount(name)} ${shortResource(name)}`)).join(", ")}`;
 }
 
+/** The models of a host's devices and their errors, "NVIDIA H100, 0 device errors"; empty where nothing is known of them. */
+export function deviceWords({ models, deviceErrors }: Pick<NodeAllocation, "models" | "deviceErrors">): string {
+  const errors = deviceErrors === null ? "" : `${deviceErrors.toLocaleString("en")} device ${deviceErrors === 1 ? "error" : "errors"}`;
+  return [...models, errors].filter(Boolean).join(", ");
+}
+
 /** Workloads by what they take of a host, the most first. */
 export function byAllocation(one: NodeWorkload, other: NodeWorkload): number {
   const devices = ({ requests }: NodeWorkload) => Object.entries(requests).reduce((sum, [name, amount]) => sum + (name.includes("/") ? amount : 0), 0);

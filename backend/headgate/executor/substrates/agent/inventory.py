@@ -24,11 +24,16 @@ MIG_ENABLED = 1
 
 
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):
-    """A GPU or MIG instance; `id` is its UUID, as CUDA_VISIBLE_DEVICES takes it."""
+    """A GPU or MIG instance; `id` is its UUID, as CUDA_VISIBLE_DEVICES takes it.
+
+    `uncorrected_errors` are the ECC errors of its memory since the driver was loaded, of a MIG
+    instance those of its GPU; None where the GPU counts none.
+    """
 
     id: str
     model: str
     memory_bytes: int
+    uncorrected_errors: int | None = None
 
 
 class GpuInventory(Protocol):
@@ -76,21 +81,34 @@ def _gpus_of(nvml: Any, handle: Any) -> list[Gpu]:  # noqa: ANN401 - same
     mode = 0
     with contextlib.suppress(nvml.NVMLError):
         mode, _pending = nvml.nvmlDeviceGetMigMode(handle)
+    errors = _uncorrected_errors(nvml, handle)
     if mode != MIG_ENABLED:
-        return [_gpu(nvml, handle, model)]
+        return [_gpu(nvml, handle, model, errors)]
     found = []
     for index in range(nvml.nvmlDeviceGetMaxMigDeviceCount(handle)):
         try:
             instance = nvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, index)
         except nvml.NVMLError:
             continue
-        found.append(_gpu(nvml, instance, _text(nvml.nvmlDeviceGetName(instance))))
+        found.append(_gpu(nvml, instance, _text(nvml.nvmlDeviceGetName(instance)), errors))
     return found
 
 
-def _gpu(nvml: Any, handle: Any, model: str) -> Gpu:  # noqa: ANN401 - same
-    memory = int(nvml.nvmlDeviceGetMemoryInfo(handle).total)
-    return Gpu(id=_text(nvml.nvmlDeviceGetUUID(handle)), model=model, memory_bytes=memory)
+def _uncorrected_errors(nvml: Any, handle: Any) -> int | None:  # noqa: ANN401 - same
+    kind, since = nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC
+    try:
+        return int(nvml.nvmlDeviceGetTotalEccErrors(handle, kind, since))
+    except nvml.NVMLError:
+        return None
+
+
+def _gpu(nvml: Any, handle: Any, model: str, errors: int | None) -> Gpu:  # noqa: ANN401 - same
+    return Gpu(
+        id=_text(nvml.nvmlDeviceGetUUID(handle)),
+        model=model,
+        memory_bytes=int(nvml.nvmlDeviceGetMemoryInfo(handle).total),
+        uncorrected_errors=errors,
+    )
 
 
 def _text(value: str | bytes) -> str:
@@ -128,17 +146,19 @@ def describe_host(settings: NodeSettings, gpus: list[Gpu]) -> NodeDescription:
             platform.machine(), platform.machine()
         ),
     }
-    devices: list[Object] = [
-        {"resource": GPU, "id": gpu.id, "model": gpu.model, "memory": str(gpu.memory_bytes)}
-        for gpu in gpus
-    ]
     return NodeDescription(
         name=settings.name,
         capacity=capacity,
         labels={**own, **settings.labels},
         taints=settings.taints,
-        devices=devices,
+        devices=[_device(gpu) for gpu in gpus],
     )
+
+
+def _device(gpu: Gpu) -> Object:
+    known = {"resource": GPU, "id": gpu.id, "model": gpu.model, "memory": str(gpu.memory_bytes)}
+    errors = gpu.uncorrected_errors
+    return known if errors is None else {**known, "uncorrectedErrors": errors}
 
 
 def memory_of_host(meminfo: Path = Path("/proc/meminfo")) -> int:

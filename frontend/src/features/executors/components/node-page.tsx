@@ -164,13 +164,15 @@ function Devices({ node: { status } }: { node: Node }) {
   if (devices.length === 0) return null;
   return (
     <Card title="Devices" aside={`${devices.length}`}>
-      <PlainTable label="Devices" heads={["Device", "Resource", "Model", { words: "Memory", figure: true }]}>
-        {devices.map(({ id, resource, model, memoryBytes }) => (
+      <PlainTable label="Devices" heads={[{ words: "Index", figure: true }, "Device", { words: "Resource", spare: true }, "Model", { words: "Memory", figure: true, spare: true }, { words: "Uncorrected errors", figure: true }]}>
+        {devices.map(({ id, resource, model, memoryBytes, uncorrectedErrors }, index) => (
           <tr key={`${resource}/${id}`}>
+            <td data-figure>{index}</td>
             <th scope="row">{id}</th>
-            <td>{shortResource(resource)}</td>
+            <td data-spare>{shortResource(resource)}</td>
             <td>{model || "—"}</td>
-            <td data-figure>{memoryBytes ? formatAmount("memory", memoryBytes) : "—"}</td>
+            <td data-figure data-spare>{memoryBytes ? formatAmount("memory", memoryBytes) : "—"}</td>
+            <td data-figure>{uncorrectedErrors == null ? "—" : uncorrectedErrors.toLocaleString("en")}</td>
           </tr>
         ))}
       </PlainTable>

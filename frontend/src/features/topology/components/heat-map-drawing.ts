@@ -27,6 +27,7 @@ export interface MapLook {
 
 const DIM = 0.25;
 const MARK = 2;
+const MIN_DOT = 1.5;
 /** Cells of this size have room for a number. */
 const NUMBER_SIZE = 24;
 const NUMBER_HEIGHT = 13;
@@ -88,7 +89,19 @@ function drawCell(pen: CanvasRenderingContext2D, cell: Cell, look: MapLook, colo
   pen.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
   if (host.cordoned > 0) lines(pen, cell, size, color("--ink"), false);
   else if (host.ready === 0) lines(pen, cell, size, color(colouring === "health" ? "--surface" : "--bad"), true);
+  if (host.faulty > 0) dot(pen, cell, size, color);
   pen.globalAlpha = 1;
+}
+
+/** A dot in the corner: errors of a device; a ring of the ground sets it off from every fill. */
+function dot(pen: CanvasRenderingContext2D, { x, y }: Cell, size: number, color: (token: string) => string): void {
+  const radius = Math.max(MIN_DOT, size / 8);
+  for (const [token, wider] of [["--surface", 1], ["--bad", 0]] as const) {
+    pen.fillStyle = color(token);
+    pen.beginPath();
+    pen.arc(x + size - radius - 1, y + radius + 1, radius + wider, 0, 2 * Math.PI);
+    pen.fill();
+  }
 }
 
 /** How much is free, as a number on the ground of the page, where a cell has room for it. */

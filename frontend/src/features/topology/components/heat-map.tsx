@@ -177,6 +177,6 @@ function Cards({ map: { cells, labels, size }, workloads: found }: { map: HeatMa
 function hostWords(host: Domain, state: RowState, resource: string, near: boolean): string {
   const all = state.allocatable[resource] ?? 0;
   const used = (state.used[resource] ?? 0) + (state.others[resource] ?? 0);
-  const parts = [nameOf(host), host.path.at(-2), `${formatAmount(resource, used, all)} of ${formatAmount(resource, all)} ${shortResource(resource)}`, state.queue, stateWords(state).toLowerCase(), near ? "near fit" : ""];
+  const parts = [nameOf(host), host.path.at(-2), `${formatAmount(resource, used, all)} of ${formatAmount(resource, all)} ${shortResource(resource)}`, state.queue, stateWords(state).toLowerCase(), state.faulty > 0 ? "device errors" : "", near ? "near fit" : ""];
   return parts.filter(Boolean).join(", ");
 }

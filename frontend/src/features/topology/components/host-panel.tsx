@@ -13,7 +13,7 @@ import { View } from "@/components/ui/view";
 import { nodeAllocationQuery } from "@/lib/api/nodes";
 import type { NodeAllocation, NodeWorkload } from "@/lib/api/types";
 import { typeWords, workloadAddress } from "@/lib/events";
-import { allocationWords, byAllocation, freeWords } from "@/lib/format/allocations";
+import { allocationWords, byAllocation, deviceWords, freeWords } from "@/lib/format/allocations";
 import { byResource, shareOf, shortResource } from "@/lib/format/amounts";
 
 import { closedQuery } from "../api/topology";
@@ -42,6 +42,7 @@ export function HostPanel({ domain, resource, onClose }: HostPanelProps) {
             <div className={styles.row}>
               <HostState host={host} />
               <span className={styles.soft}>{domain.path.join(" / ")}</span>
+              <span className={styles.soft}>{deviceWords(host)}</span>
             </div>
             <Workloads host={host} />
             <p>{freeWords(host)}</p>

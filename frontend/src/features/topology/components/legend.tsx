@@ -10,9 +10,11 @@ export interface LegendProps {
   /** Whether domains that come near to taking a workload are outlined, and whether selected hosts are. */
   hasNear: boolean;
   hasSelected: boolean;
+  /** Whether a device of a host has errors. */
+  hasFaulty: boolean;
 }
 
-export function Legend({ legend, isOfWorkloads, hasNear, hasSelected }: LegendProps) {
+export function Legend({ legend, isOfWorkloads, hasNear, hasSelected, hasFaulty }: LegendProps) {
   const groups = [...legend];
   return (
     <ul className={styles.legend} aria-label="Legend">
@@ -42,6 +44,12 @@ export function Legend({ legend, isOfWorkloads, hasNear, hasSelected }: LegendPr
         <span className={`${styles.swatch ?? ""} ${styles.unready ?? ""}`} />
         not ready
       </li>
+      {hasFaulty && (
+        <li>
+          <span className={`${styles.swatch ?? ""} ${styles.faulty ?? ""}`} />
+          device errors
+        </li>
+      )}
       {hasNear && (
         <li>
           <span className={`${styles.swatch ?? ""} ${styles.near ?? ""}`} />

@@ -171,7 +171,7 @@ function Map({ map, sought, selected, onSelect }: MapProps) {
         <p className={styles.soft}>
           <FreeWords map={map} resource={resource} />
         </p>
-        {!isTable(url) && <Legend legend={legend} isOfWorkloads={isOfWorkloads(colouring)} hasNear={near.size > 0} hasSelected={selected.size > 0} />}
+        {!isTable(url) && <Legend legend={legend} isOfWorkloads={isOfWorkloads(colouring)} hasNear={near.size > 0} hasSelected={selected.size > 0} hasFaulty={states.some(({ faulty }) => faulty > 0)} />}
         {zoom !== "" && <ZoomPath topology={map.topology} path={zoom.split("/")} />}
       </div>
     </>

@@ -19,6 +19,7 @@ const WHOLE: TopologyMap = {
   parents: [-1, 0, 0, -1, 3],
   ready: [2, 1, 1, 0, 0],
   cordoned: [1, 0, 1, 0, 0],
+  faulty: [1, 1, 0, 0, 0],
   flavors: [-1, 0, 0, -1, 0],
   queues: [-1, 1, 0, -1, -1],
   priorities: [null, 100, null, null, null],
@@ -40,6 +41,7 @@ test("columns are read as a tree of domains with the state of each row", () => {
   expect(first && stateOf(map.states, first)).toEqual({
     ready: 1,
     cordoned: 0,
+    faulty: 1,
     flavors: ["a100"],
     queue: "vision",
     priority: 100,
@@ -55,7 +57,7 @@ test("columns are read as a tree of domains with the state of each row", () => {
 test("changes replace the states of their rows alone, with units and queues of their own", () => {
   const before = readMap(WHOLE, 1);
   const none = { names: [], parents: [], flavors: [-1, 0], queues: [-1, 0], priorities: [null, 5], others: {} };
-  const changes = { ...WHOLE, ...none, position: 9, rows: [0, 2], ready: [2, 1], cordoned: [0, 0], clusterQueues: ["robotics"], units: { [GPU]: 1, memory: 2048 }, allocatable: { [GPU]: [16, 8], memory: [2, 1] }, used: { [GPU]: [5, 1] }, free: { [GPU]: [11, 7] } };
+  const changes = { ...WHOLE, ...none, position: 9, rows: [0, 2], ready: [2, 1], cordoned: [0, 0], faulty: [1, 0], clusterQueues: ["robotics"], units: { [GPU]: 1, memory: 2048 }, allocatable: { [GPU]: [16, 8], memory: [2, 1] }, used: { [GPU]: [5, 1] }, free: { [GPU]: [11, 7] } };
   const after = changedMap(before, changes);
   expect(after.position).toBe(9);
   expect(after.domains).toBe(before.domains);

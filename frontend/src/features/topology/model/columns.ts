@@ -11,10 +11,11 @@ export interface Domain {
 
 type Amounts = Record<string, number>;
 
-/** What is told of a domain or host now; `ready` and `cordoned` count hosts. */
+/** What is told of a domain or host now; `ready` and `cordoned` count hosts, `faulty` those with errors of a device. */
 export interface RowState {
   ready: number;
   cordoned: number;
+  faulty: number;
   flavors: string[];
   /** The ClusterQueue that takes most of a host, empty where it is withheld; null without workloads. */
   queue: string | null;
@@ -78,6 +79,7 @@ function statesOf(columns: TopologyMap): RowState[] {
   return columns.ready.map((ready, place) => ({
     ready,
     cordoned: columns.cordoned[place] ?? 0,
+    faulty: columns.faulty[place] ?? 0,
     flavors: columns.flavorSets[columns.flavors[place] ?? -1] ?? [],
     queue: columns.clusterQueues[columns.queues[place] ?? -1] ?? null,
     priority: columns.priorities[place] ?? null,
@@ -98,7 +100,7 @@ export function nameOf({ path }: Pick<Domain, "path">): string {
   return path.at(-1) ?? "";
 }
 
-const NOTHING: RowState = { ready: 0, cordoned: 0, flavors: [], queue: null, priority: null, allocatable: {}, used: {}, others: {}, free: {} };
+const NOTHING: RowState = { ready: 0, cordoned: 0, faulty: 0, flavors: [], queue: null, priority: null, allocatable: {}, used: {}, others: {}, free: {} };
 
 /** What is told of a domain. */
 export function stateOf(states: readonly RowState[], { row }: Pick<Domain, "row">): RowState {

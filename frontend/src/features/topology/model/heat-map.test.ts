@@ -88,7 +88,7 @@ test("a host is found by a part of its name, a rack by its name", () => {
 test("cells are drawn again where the states of their hosts changed", () => {
   const names = ["b1", "h1", "h2", "h3"];
   const empty = { flavorSets: [], clusterQueues: [], flavors: [], queues: [], priorities: [], allocatable: {}, used: {}, others: {}, free: {} };
-  const map = readMap({ ...empty, position: 1, at: "", topology: "", levels: [], resources: [], units: {}, rows: null, names, parents: [-1, 0, 0, 0], ready: [3, 1, 1, 1], cordoned: [0, 0, 0, 0] }, 1);
+  const map = readMap({ ...empty, position: 1, at: "", topology: "", levels: [], resources: [], units: {}, rows: null, names, parents: [-1, 0, 0, 0], ready: [3, 1, 1, 1], cordoned: [0, 0, 0, 0], faulty: [0, 0, 0, 0] }, 1);
   const heat = heatMapOf(map.domains, 600, 900);
   const after = map.states.map((state, row) => (row === 2 ? { ...state, cordoned: 1 } : state));
   expect(changedCells(heat, map.states, after).map(({ domain: { path } }) => path.at(-1))).toEqual(["h2"]);

@@ -6,7 +6,7 @@ import { closedWords, domainAt, fillOf, firstResource, groupOf, hostsOf, hostWor
 const GPU = "nvidia.com/gpu";
 
 function state(used: number, queue: string | null, changes: Partial<RowState> = {}): RowState {
-  return { ready: 1, cordoned: 0, flavors: ["a100"], queue, priority: queue ? 0 : null, allocatable: { [GPU]: 8 }, used: { [GPU]: used }, others: {}, free: { [GPU]: 8 - used }, ...changes };
+  return { ready: 1, cordoned: 0, faulty: 0, flavors: ["a100"], queue, priority: queue ? 0 : null, allocatable: { [GPU]: 8 }, used: { [GPU]: used }, others: {}, free: { [GPU]: 8 - used }, ...changes };
 }
 
 const FULL = state(8, "a");
@@ -49,7 +49,7 @@ test("hosts with hidden queue and priority are of other teams, in every colourin
 });
 
 test("a host that takes no pods says so where its free part would be", () => {
-  const open = { position: 1, at: "", node: "h2", ready: true, cordoned: false, allocatable: { [GPU]: 8 }, used: { [GPU]: 4 }, others: {}, free: { [GPU]: 4 }, taints: [], workloads: [] };
+  const open = { position: 1, at: "", node: "h2", models: [], deviceErrors: null, ready: true, cordoned: false, allocatable: { [GPU]: 8 }, used: { [GPU]: 4 }, others: {}, free: { [GPU]: 4 }, taints: [], workloads: [] };
   expect(resourceWords(open, GPU)).toBe("4 of 8 in use, 4 free");
   expect(resourceWords({ ...open, used: {}, free: {}, cordoned: true }, GPU)).toBe("0 of 8 in use; nothing free while it is cordoned");
 });

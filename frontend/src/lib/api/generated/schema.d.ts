@@ -6105,6 +6105,8 @@ export interface components {
                 [key: string]: number;
             };
             taints: components["schemas"]["TaintView"][];
+            models: string[];
+            deviceErrors: number | null;
             workloads: components["schemas"]["NodeWorkload"][];
         };
         /** NodeDevice */
@@ -6120,6 +6122,8 @@ export interface components {
             model?: string;
             /** @description Memory of the device, in bytes. */
             memoryBytes?: number | null;
+            /** @description Uncorrected errors of its memory since its driver was loaded; left out if it counts none. */
+            uncorrectedErrors?: number | null;
         };
         /** NodeList */
         NodeList: {
@@ -7374,6 +7378,7 @@ export interface components {
             /** @default  */
             model?: string;
             memory?: string | number | null;
+            uncorrectedErrors?: number | null;
         };
         /** RegisteredNode */
         RegisteredNode: {
@@ -8347,6 +8352,7 @@ export interface components {
             parents: number[];
             ready: number[];
             cordoned: number[];
+            faulty: number[];
             flavors: number[];
             queues: number[];
             priorities: (number | null)[];
