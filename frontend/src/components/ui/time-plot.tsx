@@ -54,6 +54,8 @@ const TIME_STEPS = [1, 2, 5, 10, 15, 30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MI
 const WHOLE_STEPS = Array.from({ length: 18 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 /** The least distance of two labels of the vertical axis. */
 const LINE_PIXELS = 18;
+/** The greatest ratio of two such steps: in a low chart, a distance of its height by this leaves a label above zero. */
+const STEP_RATIO = 2.5;
 const MIN_BRUSH_PIXELS = 4;
 
 export function TimePlot(props: TimePlotProps) {
@@ -142,7 +144,7 @@ function optionsOf(box: HTMLElement, series: ChartSeries[], limits: ChartLimit[]
     },
     axes: [
       { ...axis, size: TICKS_PIXELS, space: TIME_PIXELS, incrs: TIME_STEPS, gap: 4, values: (_, splits) => splits.map((at) => clockOf(at, callbacks.range())) },
-      { ...axis, size: AXIS_PIXELS, space: LINE_PIXELS, incrs: WHOLE_STEPS, values: (_, splits) => splits.map((value) => callbacks.words(value)) },
+      { ...axis, size: AXIS_PIXELS, space: (_, __, ___, ____, height) => Math.min(LINE_PIXELS, height / STEP_RATIO), incrs: WHOLE_STEPS, values: (_, splits) => splits.map((value) => callbacks.words(value)) },
     ],
     series: [
       {},
