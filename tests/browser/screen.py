@@ -97,6 +97,15 @@ class Screen:
         self.wait_until_live()
         expect(self.page.get_by_role("status", name="Loading")).to_have_count(0)
 
+    def resize(self, width: int, height: int) -> None:
+        """Change the window, and wait until rows stand where it leaves room for them."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        # What observes sizes changes the page in a frame, and is drawn in the next one.
+        self.page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+        self.wait_until_settled()
+
     @property
     def freshness(self) -> Locator:
         """The badge that says how fresh everything is."""

@@ -174,9 +174,9 @@ def test_closed_alerts_and_the_rules_are_listed(screen: Screen, headgate: Up) ->
     expect(row).to_contain_text("96 GPU-h")
     expect(row).to_contain_text("open for 1 h")
     assert screen.violations() == []
-    page.set_viewport_size({"width": 1024, "height": 900})
+    screen.resize(1024, 900)
     assert _top_of(closed) <= MAX_ABOVE_ROWS
-    page.set_viewport_size({"width": 390, "height": 844})
+    screen.resize(390, 844)
     row.scroll_into_view_if_needed()
     expect(row.get_by_text("open for 1 h")).to_be_in_viewport()
     # Two lines of 44 pixels: the title with a menu of what is secondary, and the states.

@@ -159,7 +159,7 @@ def _choose_kinds(screen: Screen, client: HeadgateClient) -> None:
     expect(page).to_have_url(re.compile("/configuration/LocalQueue$"))
     expect(page.get_by_role("group", name="Health of every LocalQueue")).to_be_visible()
     expect(queues).to_be_focused()
-    page.set_viewport_size({"width": 390, "height": 844})
+    screen.resize(390, 844)
     kinds.get_by_role("button", name="Other kinds").click()
     page.get_by_role("menuitem", name=f"Node {counts['Node']}", exact=True).click()
     expect(page.get_by_role("group", name="Health of every Node")).to_be_visible()
@@ -168,7 +168,7 @@ def _choose_kinds(screen: Screen, client: HeadgateClient) -> None:
     chips = [one.bounding_box() for one in kinds.get_by_role("button").all()]
     assert len({chip["y"] for chip in chips if chip}) == 1
     assert screen.violations() == []
-    page.set_viewport_size({"width": 1440, "height": 900})
+    screen.resize(1440, 900)
 
 
 def test_a_concurrent_change_is_not_overwritten(screen: Screen, client: HeadgateClient) -> None:

@@ -112,8 +112,7 @@ def test_targets_are_large_enough_for_fingers_and_pointers(
     for name in pages if is_full_depth() else PRESSED_IN_EVERY_RUN:
         screen.open(*pages[name])
         for width, height, pixels in ((390, 844, 44), (1440, 900, 24)):
-            screen.page.set_viewport_size({"width": width, "height": height})
-            screen.wait_until_settled()
+            screen.resize(width, height)
             small = screen.page.evaluate(SMALL_TARGETS, pixels)
             found += [f"{name}, {width} wide: {target}" for target in small]
     assert found == []
