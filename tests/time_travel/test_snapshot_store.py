@@ -6,7 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.adapters.memory.stores import MemoryStateCache
-from headgate.application.snapshot_store import NewFold, Snapshot, SnapshotStore
+from headgate.application import snapshot_store
+from headgate.application.snapshot_store import (
+    PART_WORKLOADS,
+    NewFold,
+    Snapshot,
+    SnapshotStore,
+)
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.workloads.ended import has_ended
 from tests.properties.state_digest import state_digest_text
@@ -60,7 +66,11 @@ def kept_on_the_way(cluster: Cluster, cache: MemoryStateCache, apart: int) -> di
     return kept
 
 
-def test_every_fold_comes_back_as_it_was_to_the_order_of_its_workloads(cluster: Cluster) -> None:
+@pytest.mark.parametrize("part_workloads", [PART_WORKLOADS, 3])
+def test_every_fold_comes_back_as_it_was_to_the_order_of_its_workloads(
+    cluster: Cluster, part_workloads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot_store, "PART_WORKLOADS", part_workloads)
     cache = MemoryStateCache()
     for position, dumped in kept_on_the_way(cluster, cache, 100).items():
         found = SnapshotStore(cache, cluster.log).newest(at_most=position)

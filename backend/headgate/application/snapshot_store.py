@@ -87,6 +87,7 @@ LOG = structlog.get_logger()
 MIN_REUSE_DIVISOR = 3
 """A part is written anew as far as it is needed once only one in so many of it is."""
 
+PART_WORKLOADS = 5_000  # at most, so that what is encoded and decoded at once stays small
 WorkloadChunk = dict[str, Workload]
 WORKLOADS = msgspec.msgpack.Decoder(Workload)
 Share = frozenset[str] | None  # the partitions of which a fold is to have the workloads
@@ -248,23 +249,25 @@ class SnapshotStore:
         cluster_state, point = snapshot
         cluster_state.forget_what_ended(max_whole=0)
         known, fresh = self._divided(cluster_state.workloads)
-        body = zlib.compress(msgspec.msgpack.encode(fresh), 1)
-        name = self._name_of(body, self._current)
-        self._parts[name], self._sizes[name] = fresh, len(fresh)
-        self._let_go({**known, name: list(fresh)})
-        names = [*known, name]
+        keys, bodies = list(fresh), {}
+        for start in range(0, len(keys), PART_WORKLOADS):
+            part = {key: fresh[key] for key in keys[start : start + PART_WORKLOADS]}
+            body = zlib.compress(msgspec.msgpack.encode(part), 1)
+            name = self._name_of(body, self._current)
+            self._parts[name], self._sizes[name] = part, len(part)
+            known[name], bodies[name] = list(part), body
+        self._let_go(known)
         place = {key: number for number, keys in enumerate(known.values()) for key in keys}
         kept = _Kept(
             log_id=point.log_id,
             chain=point.chain,
             rest=cluster_state.dump(with_workloads=False),
-            parts=names,
+            parts=list(known),
             workloads=list(cluster_state.workloads),
-            part_of=[place.get(key, len(known)) for key in cluster_state.workloads],
+            part_of=[place[key] for key in cluster_state.workloads],
         )
-        parts = {**dict.fromkeys(known), name: body}
         whole = zlib.compress(msgspec.msgpack.encode(kept), 1)
-        fold = NewFold(cluster_state.position, whole, parts)
+        fold = NewFold(cluster_state.position, whole, {**dict.fromkeys(known), **bodies})
         return self._cache.put(CACHE_NAME, self._versions.readable, fold)
 
     @property
@@ -296,20 +299,15 @@ class SnapshotStore:
         if not self._max_workloads:
             # They lack what the fold before did not use.
             self.forget_parts()
-        parts = []
-        for name in kept.parts:
-            part = self._part(name, version)
-            if part is None:
-                return None
-            parts.append(part)
         used: dict[str, list[str]] = {name: [] for name in kept.parts}
-        places = list(zip(kept.workloads, kept.part_of, strict=True))
-        workloads = {key: parts[number][key] for key, number in places}
-        cluster_state = ClusterState.load(self._versions.rest(kept.rest, version), workloads)
-        for key, number in places:
+        for key, number in zip(kept.workloads, kept.part_of, strict=True):
             used[kept.parts[number]].append(key)
+        if any(self._part(name, version, used[name]) is None for name in kept.parts):
+            return None
+        places = zip(kept.workloads, kept.part_of, strict=True)
+        workloads = {key: self._parts[kept.parts[number]][key] for key, number in places}
         self._let_go(used)
-        return cluster_state
+        return ClusterState.load(self._versions.rest(kept.rest, version), workloads)
 
     def _load_share(self, kept: _Kept, version: str, share: frozenset[str]) -> ClusterState | None:
         """A fold with the workloads of a share; None if that is not enough, or parts are gone.
@@ -346,8 +344,8 @@ class SnapshotStore:
             return None
         return self._versions.workloads(zlib.decompress(body), version)
 
-    def _part(self, name: str, version: str) -> WorkloadChunk | None:
-        """A part of a fold of a state version, or None if it is not there as it was written."""
+    def _part(self, name: str, version: str, keys: Sequence[str]) -> WorkloadChunk | None:
+        """A part with these workloads, or all for other folds; None if it is not as written."""
         found = self._parts.get(name)
         if found is None:
             stored = self._stored_part(name, version)
@@ -355,8 +353,11 @@ class SnapshotStore:
                 return None
             bodies = msgspec.msgpack.decode(stored, type=dict[str, msgspec.Raw])
             # Decoded one by one, what stays lies together in memory.
-            found = {key: with_shared_parts(WORKLOADS.decode(each)) for key, each in bodies.items()}
-            self._parts[name], self._sizes[name] = found, len(found)
+            found = {
+                key: with_shared_parts(WORKLOADS.decode(bodies[key]))
+                for key in (bodies if self._max_workloads else keys)
+            }
+            self._parts[name], self._sizes[name] = found, len(bodies)
         self._parts.move_to_end(name)
         return found
 
