@@ -31,6 +31,7 @@ from headgate.application.access.identity import ADMIN, SUBMIT_WORKLOADS, Identi
 from headgate.application.access.redaction import allows
 from headgate.application.access.rights import Right
 from headgate.application.application_services import ApplicationServices
+from headgate.application.commands.execute import catch_up
 from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import DesiredObject, StreamCommand
 from headgate.application.commands.submission_commands import submission
@@ -140,6 +141,8 @@ async def simulated(
 
 async def _simulate(request: Caller, asked: SimulationRequest) -> Answer:
     services = services_of(request)
+    # What is changed may have been written only just before.
+    await catch_up(services)
     order = _order(request, asked)
     entries = await entries_of(request, asked.body)
     changes = [
@@ -179,6 +182,7 @@ def _order(request: Caller, asked: SimulationRequest) -> SimulationOrder | None:
 async def _simulated(
     request: Caller, changes: Sequence[StreamCommand], desired: Desired | None
 ) -> Answer:
+    await catch_up(services_of(request))
     return await _answer(await _foreseen(request, changes, desired))
 
 
