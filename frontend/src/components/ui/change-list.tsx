@@ -4,6 +4,7 @@ import { Undo2 } from "lucide-react";
 import { useState } from "react";
 
 import { revisionsQuery } from "@/lib/api/history";
+import { nextPage } from "@/lib/api/next-page";
 import type { Revision } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
@@ -50,7 +51,7 @@ export function ChangeList({ kind = "", stream, onOnly }: ChangeListProps) {
           </ol>
         </Card>
       )}
-      {list.hasNextPage && <Button onClick={() => void list.fetchNextPage()}>Show earlier changes</Button>}
+      {list.hasNextPage && <Button onClick={() => void nextPage(list, ({ pages }) => pages.length)}>Show earlier changes</Button>}
       {chosen !== null && <RevertDialog revision={chosen} onClose={() => setChosen(null)} />}
     </>
   );

@@ -10,6 +10,7 @@ import { PlainTable } from "@/components/ui/plain-table";
 import { RouterLink } from "@/components/ui/router-link";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import { Timestamp } from "@/components/ui/timestamp";
+import { nextPage } from "@/lib/api/next-page";
 import type { SimulationRecord } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { useUrl } from "@/lib/hooks/use-url";
@@ -83,7 +84,7 @@ export function SimulationList({ kind, author = "", onClear }: SimulationListPro
       <ListFrame>{items.length === 0 ? isFiltered ? <NoMatch onClear={onClear} /> : <NothingYet kind={kind} /> : <Rows items={items} />}</ListFrame>
       {list.hasNextPage && (
         <div>
-          <Button refusal={list.isFetchingNextPage ? "Loading…" : undefined} onClick={() => void list.fetchNextPage()}>
+          <Button refusal={list.isFetchingNextPage ? "Loading…" : undefined} onClick={() => void nextPage(list, ({ pages }) => pages.length)}>
             Load older simulations
           </Button>
         </div>

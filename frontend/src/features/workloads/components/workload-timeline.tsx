@@ -12,6 +12,7 @@ import { View } from "@/components/ui/view";
 import { workloadAddress } from "@/lib/events";
 import { formatDuration, withLocalTimes } from "@/lib/format/times";
 import { useNow } from "@/lib/hooks/use-now";
+import { nextPage } from "@/lib/api/next-page";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { timelineQuery } from "../api/workloads";
@@ -38,7 +39,7 @@ export function WorkloadTimeline({ workloadKey }: { workloadKey: string }) {
               workloadKey={workloadKey}
               chosen={chosen}
               isLoading={timeline.isFetchingNextPage}
-              more={hasNextPage ? () => fetchNextPage().then((result) => result.hasNextPage) : undefined}
+              more={hasNextPage ? () => nextPage(timeline, ({ entries }) => entries.length) : undefined}
             />
           </>
         )}
