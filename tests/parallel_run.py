@@ -18,6 +18,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import PurePosixPath
 from typing import Any, Final, NoReturn, cast
+from zlib import crc32
 
 import pytest
 
@@ -26,11 +27,11 @@ LONG: Final = ("slow", "browser")
 """Marks of tests that move their files to the front."""
 SHORT: Final = ("tests/domain/", "tests/messages/", "tests/verify/")
 """Folders of files that take a second or less; they come last, so that processes end together."""
-TOGETHER: Final = ("tests/architecture", "tests/browser")
-"""Folders with shared costly fixtures, each of which one process runs whole.
+TOGETHER: Final = {"tests/architecture": 1, "tests/browser": 2}
+"""Folders with shared costly fixtures, and how many processes run each.
 
 Each process that runs a browser test starts an installation and a browser, which takes 13 s of
-processor time.
+processor time; one for all of them would run on for a minute after all others.
 """
 STOP_SECONDS: Final = 30
 """How long processes may tear down what their tests have set up when a run is broken off."""
@@ -69,10 +70,10 @@ def file_of(item: pytest.Item) -> str:
 
 
 def share_of(item: pytest.Item) -> str:
-    """The tests that one process runs together: a file, or a folder of `TOGETHER`."""
+    """The tests that one process runs together: a file, or a part of a folder of `TOGETHER`."""
     file = file_of(item)
     folder = str(PurePosixPath(file).parent)
-    return folder if folder in TOGETHER else file
+    return f"{folder} {crc32(file.encode()) % TOGETHER[folder]}" if folder in TOGETHER else file
 
 
 def run_in_processes(session: pytest.Session, count: int) -> None:
