@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 import psutil
+import psycopg
 
 from headgate.bootstrap import Platform
 from tests.bench.installation import Installation, ask, running_server
@@ -125,8 +126,7 @@ def _installation(filled: Filled, sizes: Sizes) -> Iterator[Target]:
         train(platform, population, "training")
         _fill(population, sizes.finished // 2, sizes.pending // 2)
     with _noted("follow and settle"):
-        follow(platform)
-        settle(platform)
+        _settle(platform)
     with _noted("reads at half"), running_server(directory, url, START_SECONDS) as services:
         half = read_times(services, population, sizes.read_seconds)
     with _noted("storage"):
@@ -134,8 +134,7 @@ def _installation(filled: Filled, sizes: Sizes) -> Iterator[Target]:
     with _noted("fill"):
         _fill(population, sizes.finished, sizes.pending)
     with _noted("follow and settle"):
-        follow(platform)
-        settle(platform)
+        _settle(platform)
     with _noted("reads and submits"), running_server(directory, url, START_SECONDS) as services:
         whole = read_times(services, population, sizes.read_seconds)
         costs = [submit_cost(services, mix, sizes.batch) for mix in ("small", "training")]
@@ -144,6 +143,17 @@ def _installation(filled: Filled, sizes: Sizes) -> Iterator[Target]:
         yield _at_most(f"processor time of a batched submit, {mix}", cost, most, "µs")
     with _noted("starts and shares"):
         yield from _starts(platform, population)
+
+
+def _settle(platform: Platform) -> None:
+    """Lets followers and a worker come to rest, and the planner of the database know its tables.
+
+    The server's own vacuum does the latter within minutes of so much growth.
+    """
+    follow(platform)
+    settle(platform)
+    with psycopg.connect(platform.settings.database_url, autocommit=True) as connection:
+        connection.execute("VACUUM (ANALYZE)")
 
 
 def _fill(population: Population, finished: int, pending: int) -> None:
