@@ -66,7 +66,8 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
   const table = useItems(props);
   const items = table.getRowModel().rows;
   const hasBelow = columns.some((column) => column.below !== undefined);
-  const virtual = useRows(frame, items.length, hasBelow);
+  const rowPixels = useRowPixels(useIsNarrow(frame) && hasBelow ? 2 : 1);
+  const virtual = useRows(frame, items.length, rowPixels);
   const drawn = virtual.getVirtualItems();
   useEnd(drawn, items.length, onEnd);
   const [active, setActive] = useActive(items, (index) => virtual.scrollToIndex(index), onSelection !== undefined, { onOpen, tree, keys });
@@ -88,7 +89,7 @@ export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>
       <HeadRow {...{ columns, order, onOrder, onMove }}>
         {selects && <AllRowsBox checked={items.length > 0 && table.getIsAllRowsSelected()} onChange={table.getToggleAllRowsSelectedHandler()} />}
       </HeadRow>
-      <div className={styles.body} role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+      <div className={styles.body} role="rowgroup" style={{ height: items.length * rowPixels }}>
         {drawn.map((place) => {
           const item = items[place.index];
           return (
@@ -140,8 +141,7 @@ function useItems<Item extends object>({ columns, rows, rowKey, whole, tree, sel
   });
 }
 
-function useRows(frame: RefObject<HTMLDivElement | null>, count: number, hasBelow: boolean): Virtualizer<HTMLDivElement, Element> {
-  const rowPixels = useRowPixels(useIsNarrow(frame) && hasBelow ? 2 : 1);
+function useRows(frame: RefObject<HTMLDivElement | null>, count: number, rowPixels: number): Virtualizer<HTMLDivElement, Element> {
   const virtual = useVirtualizer({ count, getScrollElement: () => frame.current, estimateSize: () => rowPixels, overscan: 12 });
   useEffect(() => virtual.measure(), [virtual, rowPixels]);
   return virtual;

@@ -12,7 +12,7 @@ import styles from "./configuration.module.css";
 
 const NAMES = Object.keys(KINDS) as Kind[];
 /** How many chips stand in one line beside the title, or below it on a phone. */
-const ROOM = { wide: 8, tight: 5, phone: 3 };
+const ROOM = { wide: 8, tight: 4, phone: 3 };
 
 export function KindChips({ chosen, onChoose }: { chosen: Kind; onChoose: (kind: Kind) => void }) {
   const counts = useQuery(countsQuery).data;

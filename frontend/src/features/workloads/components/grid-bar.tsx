@@ -39,7 +39,8 @@ export function GridBar({ grid }: { grid: Grid }) {
         trigger={
           <Button aria-pressed={grid.group !== null}>
             <Group aria-hidden="true" />
-            {grid.group === null ? "Group" : `Group: ${GROUP_WORDS[grid.group]}`}
+            <span className={grid.group === null ? undefined : styles.wide}>Group</span>
+            {grid.group !== null && GROUP_WORDS[grid.group]}
           </Button>
         }
         items={[null, ...GROUPS].map((name) => ({
