@@ -143,6 +143,8 @@ def back_up(url: str, named: tuple[str, ...]) -> Restore:
     """Copy tables; what is returned puts the copies back, as an owner can."""
     copies = f"backup_{len(named)}"
     with psycopg.connect(url) as connection:
+        # All tables as of one moment, whatever is appended meanwhile.
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         # Rows of partitions are copied with the table that they belong to.
         parts = connection.execute("SELECT relname FROM pg_class WHERE relispartition").fetchall()
         tables = named or tuple(sorted(METADATA.tables.keys() - {name for (name,) in parts}))
